@@ -290,6 +290,18 @@ def story(match: Match, events: Iterable[MatchEvent], seat: int | None = None) -
     ]
 
 
+def ended(event: Finished) -> MatchEnded:
+    """Return how a match ended, as everyone is told."""
+    fault = event.fault
+    return MatchEnded(
+        event.outcome.value,
+        _seat_or_none(event.winner),
+        event.scores,
+        fault.seat if fault else None,
+        fault.cause.value if fault else None,
+    )
+
+
 _PUBLIC_FIELDS = tuple(field.name for field in fields(PublicView))
 
 
@@ -323,7 +335,7 @@ def _tell(match: Match, event: MatchEvent, following: MatchEvent | None, seat: i
             event.awards,
             event.scores,
         )
-    return _tell_end(event)
+    return ended(event)
 
 
 def _tell_play(match: Match, event: Played, following: MatchEvent | None) -> CardPlayed:
@@ -335,17 +347,6 @@ def _tell_play(match: Match, event: Played, following: MatchEvent | None) -> Car
         piles[following.side] -= len(following.leftovers)
     turn = None if following else _seat_or_none(hand.turn)
     return CardPlayed(_play(event), event.awards, event.scores, tuple(piles), turn)
-
-
-def _tell_end(event: Finished) -> MatchEnded:
-    fault = event.fault
-    return MatchEnded(
-        event.outcome.value,
-        _seat_or_none(event.winner),
-        event.scores,
-        fault.seat if fault else None,
-        fault.cause.value if fault else None,
-    )
 
 
 def _play(event: Played) -> Play:

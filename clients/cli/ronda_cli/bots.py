@@ -1,0 +1,78 @@
+"""`ronda bots`: the bots that are installed."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import click
+
+from ronda_cli import options, output
+from ronda_cli.look import look
+from ronda_cli.text import name, one_line
+
+if TYPE_CHECKING:
+    from ronda_bots.registry import BotInfo
+
+
+@click.group()
+def bots() -> None:
+    """Show the bots that can be seated."""
+
+
+@bots.command("list")
+@options.output()
+@options.plain
+def list_(form: str, plain: bool) -> None:
+    """List the installed bots.
+
+    What cannot play is told on stderr, with the package that brought it; it stops nothing.
+    """
+    from ronda_bots.registry import discover  # noqa: PLC0415 -- imports every plugin
+
+    found = discover()
+    if form == "table":
+        for bot in found.bots:
+            _tell(bot, plain)
+    else:
+        data = [_data(bot) for bot in found.bots]
+        broken = [
+            {"name": one.name, "distribution": one.distribution, "problem": one.problem}
+            for one in found.broken
+        ]
+        if form == "json":
+            output.line(output.as_json({"bots": data, "broken": broken}))
+        for bot_data in data if form == "jsonl" else ():
+            output.line(output.as_json(bot_data))
+    for one in found.broken:
+        culprit = f"{name(one.name)} of {name(one.distribution)}"
+        output.note(one_line(f"cannot play: {culprit}: {one.problem}"))
+    if not found.bots:
+        output.note("no bot is installed: is ronda itself? (pip install ronda)")
+
+
+def _data(bot: BotInfo) -> dict[str, str]:
+    fields = ("name", "version", "distribution", "distribution_version", "description")
+    return {field: str(getattr(bot, field)) for field in fields}
+
+
+def _tell(bot: BotInfo, plain: bool) -> None:
+    data = {key: one_line(value, 200) for key, value in _data(bot).items()}
+    who = f"{name(data['name'])}@{name(data['version'])}"
+    source = f"{name(data['distribution'])} {name(data['distribution_version'], otherwise='')}"
+    shown = look(plain)
+    if plain or not shown.screen:
+        output.line(f"{who:<24}  {source.strip():<24}  {data['description']}".rstrip())
+        return
+    if shown.width < 80:
+        output.line(f"{who}  {source}".rstrip())
+        start = "  "
+    else:
+        start = f"{who:<20}  {source.strip():<18}  "
+    rest = "  " if shown.width < 80 else " " * len(start)
+    if data["description"] or start.strip():
+        output.line(
+            textwrap.fill(
+                data["description"], shown.width, initial_indent=start, subsequent_indent=rest
+            )
+        )

@@ -1,0 +1,357 @@
+"""The door to a server: the one module of the command line that speaks `ronda.v1`.
+
+What comes in leaves as pictures and happenings, what goes out is asked in plain values.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import grpc
+
+from ronda.v1 import card_pb2, event_pb2, match_pb2, match_service_pb2, view_pb2
+from ronda.v1.match_service_pb2_grpc import MatchServiceStub
+from ronda_cli import refusal, text
+from ronda_cli.channel import Target, channel
+from ronda_cli.picture import Picture
+from ronda_cli.refusal import Refusal
+from ronda_cli.story import CancelAgreed, Cast, Happening, Other, SeatTaken, end
+from ronda_core.cards import CARDS, Card
+from ronda_core.hand import Award
+from ronda_core.view import (
+    CardPlayed,
+    CardsDealt,
+    DeclarationAnswered,
+    DeclarationsRevealed,
+    Declared,
+    HandEnded,
+    MatchEnded,
+    Play,
+)
+
+_ANSWER_WITHIN: Final = 10.0
+"""Seconds for a call that is not a stream."""
+
+
+class RefusedError(Exception):
+    """A call that the server, or the way to it, refused."""
+
+    def __init__(self, why: Refusal) -> None:
+        super().__init__(why.text)
+        self.why = why
+
+
+class Seat(NamedTuple):
+    """A seat that was taken, and the key to it."""
+
+    seat: int
+    token: str
+
+    def __repr__(self) -> str:
+        return f"Seat({self.seat})"
+
+
+class Seen(NamedTuple):
+    """How a match stands."""
+
+    sequence: int
+    picture: Picture
+
+
+class Happened(NamedTuple):
+    """One event, which may be of a kind that says nothing to this version."""
+
+    sequence: int
+    happening: Happening
+
+
+class Quiet(NamedTuple):
+    """Nothing has happened."""
+
+    sequence: int
+
+
+class Ended(NamedTuple):
+    """The stream is over: match_over, draining, taken_over, too_slow, match_expired or else."""
+
+    sequence: int
+    why: str
+
+
+Update = Seen | Happened | Quiet | Ended
+
+
+class Client:
+    """The calls of one viewer or player; `token` is a seat's, or empty for a spectator."""
+
+    def __init__(self, target: Target, token: str = "") -> None:
+        self.target = target
+        self.token = token
+        self._channel = channel(target)
+        self._stub = MatchServiceStub(self._channel)
+
+    async def close(self) -> None:
+        """Hang up."""
+        await self._channel.close()
+
+    async def find(self, match_id: str) -> Picture:
+        """Return a match as far as GetMatch tells it: who sits where, and what is played."""
+        request = match_service_pb2.GetMatchRequest(match_id=match_id)
+        answer = await self._call(self._stub.GetMatch, request)
+        return _waiting_picture(answer.match)
+
+    async def create(
+        self, rules: str, target: int, length: int, bots: Sequence[str], request_id: str
+    ) -> str:
+        """Create a match with an open seat 0 and bots in the others; return its id."""
+        offers = [match_service_pb2.SeatOffer(open=match_service_pb2.OpenSeat())]
+        offers += [match_service_pb2.SeatOffer(bot=bot) for bot in bots]
+        request = match_service_pb2.CreateMatchRequest(
+            rules=rules, target=target, length=length, seats=offers, request_id=request_id
+        )
+        answer = await self._call(self._stub.CreateMatch, request)
+        return str(answer.match.id)
+
+    async def join(self, match_id: str, name: str, request_id: str) -> Seat:
+        """Take the first open seat."""
+        request = match_service_pb2.JoinMatchRequest(
+            match_id=match_id, name=name, request_id=request_id
+        )
+        answer = await self._call(self._stub.JoinMatch, request)
+        return Seat(answer.seat, answer.seat_token)
+
+    async def declare(self, match_id: str, declares: bool, sequence: int, request_id: str) -> None:
+        """Answer the declaring step that was open at `sequence`."""
+        request = match_service_pb2.DeclareRequest(
+            match_id=match_id, declare=declares, expected_sequence=sequence, request_id=request_id
+        )
+        await self._call(self._stub.Declare, request)
+
+    async def play(self, match_id: str, card: Card, sequence: int, request_id: str) -> None:
+        """Play a card on the state at `sequence`."""
+        request = match_service_pb2.PlayCardRequest(
+            match_id=match_id,
+            card=card_pb2.Card.ValueType(int(card)),
+            expected_sequence=sequence,
+            request_id=request_id,
+        )
+        await self._call(self._stub.PlayCard, request)
+
+    async def resign(self, match_id: str, request_id: str) -> None:
+        """Give the match up."""
+        request = match_service_pb2.ResignRequest(match_id=match_id, request_id=request_id)
+        await self._call(self._stub.Resign, request)
+
+    async def watch(self, match_id: str, after: int) -> AsyncIterator[Update]:
+        """Stream a match from the event after `after` on; a view follows each event."""
+        request = match_service_pb2.WatchMatchRequest(
+            match_id=match_id, after_sequence=after, include_views=True
+        )
+        try:
+            async for message in self._stub.WatchMatch(request, metadata=self._metadata()):
+                if update := _update(message):
+                    yield update
+        except grpc.aio.AioRpcError as error:
+            raise RefusedError(refusal.read(error)) from None
+
+    async def _call(self, method: Any, request: Any) -> Any:
+        try:
+            return await method(request, metadata=self._metadata(), timeout=_ANSWER_WITHIN)
+        except grpc.aio.AioRpcError as error:
+            raise RefusedError(refusal.read(error)) from None
+
+    def _metadata(self) -> tuple[tuple[str, str], ...]:
+        return (("authorization", f"Bearer {self.token}"),) if self.token else ()
+
+
+def new_request_id() -> str:
+    """Return an id that makes one command safe to repeat."""
+    return str(uuid.uuid4())
+
+
+def _update(message: match_service_pb2.WatchMatchResponse) -> Update | None:
+    match message.WhichOneof("update"):
+        case "view":
+            picture = view_picture(message.view, message.sent_time.ToMicroseconds() / 1e6)
+            return Seen(message.view.sequence, picture)
+        case "event":
+            return Happened(message.event.sequence, happening(message.event))
+        case "heartbeat":
+            return Quiet(message.heartbeat.sequence)
+        case "ended":
+            why = _name(match_service_pb2.StreamEnded.Reason, message.ended.reason, "REASON_")
+            return Ended(message.ended.sequence, why)
+    return None  # a kind of message that came after this version
+
+
+def view_picture(view: view_pb2.View, sent: float = 0.0) -> Picture:
+    """Return the picture of a view; its deadline moves to this machine's clock."""
+    seat = view.seat if view.HasField("seat") else None
+    names = _names(view.seats, seat)
+    cast = Cast(names, view.settings.rules)
+    deadline = None
+    if view.HasField("deadline"):
+        deadline = view.deadline.ToMicroseconds() / 1e6
+        deadline += time.time() - sent if sent else 0.0
+    return Picture(
+        names=names,
+        rules=text.name(view.settings.rules),
+        players=len(view.seats),
+        target=view.settings.target,
+        length=view.settings.length,
+        hand_number=view.hand_number,
+        batch=view.batch,
+        dealer=view.dealer,
+        turn=view.turn if view.HasField("turn") else None,
+        phase=_name(view_pb2.View.Phase, view.phase, "PHASE_"),
+        hand_sizes=_per(view.hand_sizes, len(view.seats)),
+        table=_cards(view.table),
+        stock=view.stock,
+        piles=_per(view.pile_counts, len(view.seats)),
+        scores=_per(view.scores, len(view.seats)),
+        chain_rank=view.chain_rank,
+        chain_link=view.chain_link,
+        pack=_cards(view.pack),
+        declared=tuple(
+            (told.seat, _name(event_pb2.SetKind, told.kind, "SET_KIND_"))
+            for told in view.declared
+            if told.batch == view.batch
+        ),
+        answered=tuple(view.answered_seats),
+        match=text.name(view.match_id),
+        sequence=view.sequence,
+        seat=seat,
+        hand=_cards(view.hand),
+        may_declare=view.may_declare,
+        deadline=deadline,
+        result=end(_ended(view.result), cast) if view.HasField("result") else "",
+    )
+
+
+def happening(event: event_pb2.Event) -> Happening:
+    """Return what an event tells; a kind of a later version is only counted."""
+    kind = event.WhichOneof("kind")
+    make = _HAPPENINGS.get(kind) if kind else None
+    return make(getattr(event, kind)) if kind and make else Other()
+
+
+def _joined(told: event_pb2.SeatJoined) -> SeatTaken:
+    return SeatTaken(told.seat, text.name(told.name or told.identity))
+
+
+def _dealt(told: event_pb2.CardsDealt) -> CardsDealt:
+    return CardsDealt(
+        hand_number=told.hand_number,
+        batch=told.batch,
+        dealer=told.dealer,
+        hand=_cards(told.hand),
+        hand_sizes=tuple(told.hand_sizes),
+        table=_cards(told.table),
+        stock=told.stock,
+        awards=_awards(told.awards),
+        scores=tuple(told.scores),
+        turn=told.turn if told.HasField("turn") else None,
+    )
+
+
+def _revealed(told: event_pb2.DeclarationsRevealed) -> DeclarationsRevealed:
+    declared = tuple(
+        Declared(one.batch, one.seat, _name(event_pb2.SetKind, one.kind, "SET_KIND_"))
+        for one in told.declarations
+    )
+    turn = told.turn if told.HasField("turn") else None
+    return DeclarationsRevealed(declared, _awards(told.awards), tuple(told.scores), turn)
+
+
+def _played(told: event_pb2.CardPlayed) -> Happening:
+    play = told.play
+    cards = _cards([play.card])
+    if not cards:
+        return Other()
+    return CardPlayed(
+        Play(play.seat, cards[0], _cards(play.captured), _cards(play.reclaimed), play.este_link),
+        _awards(told.awards),
+        tuple(told.scores),
+        tuple(told.pile_counts),
+        told.turn if told.HasField("turn") else None,
+    )
+
+
+def _hand_ended(told: event_pb2.HandEnded) -> HandEnded:
+    return HandEnded(
+        hand_number=told.hand_number,
+        leftovers=_cards(told.leftovers),
+        leftovers_side=told.leftovers_side,
+        pile_counts=tuple(told.pile_counts),
+        awards=_awards(told.awards),
+        scores=tuple(told.scores),
+    )
+
+
+def _ended(result: match_pb2.Result) -> MatchEnded:
+    fault = result.fault if result.HasField("fault") else None
+    return MatchEnded(
+        _name(match_pb2.Result.Outcome, result.outcome, "OUTCOME_"),
+        result.winner if result.HasField("winner") else None,
+        tuple(result.scores),
+        fault.seat if fault else None,
+        _name(match_pb2.Fault.Cause, fault.cause, "CAUSE_") if fault else None,
+    )
+
+
+_HAPPENINGS: Final[Mapping[str, Callable[[Any], Happening]]] = {
+    "seat_joined": _joined,
+    "cards_dealt": _dealt,
+    "declaration_answered": lambda told: DeclarationAnswered(told.seat),
+    "declarations_revealed": _revealed,
+    "card_played": _played,
+    "hand_ended": _hand_ended,
+    "cancel_agreed": lambda told: CancelAgreed(told.seat),
+    "match_ended": lambda told: _ended(told.result),
+}
+
+
+def _waiting_picture(match: match_pb2.Match) -> Picture:
+    view = view_pb2.View(
+        match_id=match.id,
+        settings=match.settings,
+        seats=match.seats,
+        scores=match.scores,
+        phase=view_pb2.View.PHASE_WAITING,
+    )
+    if match.HasField("result"):
+        view.result.CopyFrom(match.result)
+        view.phase = view_pb2.View.PHASE_OVER
+    return view_picture(view)
+
+
+def _names(seats: Iterable[match_pb2.Seat], you: int | None) -> tuple[str, ...]:
+    return text.labels([seat.name or seat.identity for seat in seats], you)
+
+
+def _cards(numbers: Iterable[int]) -> tuple[Card, ...]:
+    """Return the cards; a number that is none of the forty is left out."""
+    return tuple(CARDS[number] for number in numbers if 1 <= number <= 40)
+
+
+def _awards(awards: Iterable[event_pb2.Award]) -> tuple[Award, ...]:
+    return tuple(
+        Award(
+            0, award.side, _name(event_pb2.AwardReason, award.reason, "AWARD_REASON_"), award.points
+        )
+        for award in awards
+    )
+
+
+def _per(counts: Sequence[int], seats: int) -> tuple[int, ...]:
+    """Return a count for each seat or side, also where a server left them out."""
+    return tuple(counts) + (0,) * (seats - len(counts))
+
+
+def _name(enum: Any, number: int, prefix: str) -> str:
+    """Return the name of an enum's value in lower case; of a later version's, its number."""
+    names: Mapping[int, str] = {value: name for name, value in enum.items()}
+    return names.get(number, f"{prefix}{number}").removeprefix(prefix).lower()

@@ -1,0 +1,64 @@
+"""A group that imports a command when it is called, so that `ronda --help` costs no more."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from ronda_cli import config
+
+
+class LazyGroup(click.Group):
+    """Commands by name: where each is, as `module:attribute`, and its line in the help."""
+
+    def __init__(self, *args: Any, where: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.where = where
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's
+        """Return the names in the order they are told."""
+        return list(self.where)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in self.where:
+            return None
+        module, _, attribute = self.where[cmd_name][0].partition(":")
+        try:
+            command = getattr(importlib.import_module(module), attribute)
+        except ModuleNotFoundError as error:
+            if error.name != module:
+                raise
+            raise click.UsageError(f"'{cmd_name}' is not part of this ronda", ctx) from None
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, and give it its part of the configuration file."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if ctx.parent is None and name != "doctor":  # which tells of a broken file itself
+            ctx.default_map = config.load(self.where)
+        if name and command and ctx.default_map:
+            part = config.defaults(ctx.default_map, name, command)
+            ctx.default_map = {**ctx.default_map, name: part}
+        return name, command, rest
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- click's
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, short) for name, (_, short) in self.where.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a command's name without importing it."""
+        found = [
+            CompletionItem(name, help=short)
+            for name, (_, short) in self.where.items()
+            if name.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, ctx, incomplete)

@@ -1,0 +1,135 @@
+"""The entry point: the commands by name, and the one place where a command's end is told."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn
+
+import click
+
+from ronda_cli import __version__, output, text
+from ronda_cli.lazy import LazyGroup
+from ronda_cli.output import ExitCode, Failure
+
+COMMANDS: Final = {
+    "play": ("ronda_cli.play:play", "Take a seat against bots, here or on a server."),
+    "watch": ("ronda_cli.watch:watch", "Follow a match of a server as it is played."),
+    "match": ("ronda_cli.match:match", "Let bots play each other on this machine."),
+    "replay": ("ronda_cli.replay:replay", "Step through a recorded match."),
+    "verify": ("ronda_cli.verify:verify", "Check records: rules, deals and results."),
+    "rules": ("ronda_cli.rules:rules", "Explain the game and its four presets."),
+    "bots": ("ronda_cli.bots:bots", "Show the bots that can be seated."),
+    "demo": ("ronda_cli.demo:demo", "See it all in a minute."),
+    "serve": ("ronda_cli.serve:serve", "Run the game service."),
+    "db": ("ronda_cli.db:db", "Look after the service's database."),
+    "doctor": ("ronda_cli.doctor:doctor", "Find out what is missing on this machine."),
+}
+
+
+class Root(LazyGroup):
+    """The outermost group: however a command ends, it ends here."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,  # noqa: ARG002 -- click's
+        **extra: Any,
+    ) -> NoReturn:
+        """Run a command line and exit with its code."""
+        _be_careful_with_streams()
+        try:
+            code = _run(
+                lambda: super(Root, self).main(
+                    args, prog_name or "ronda", complete_var, standalone_mode=False, **extra
+                )
+            )
+            sys.stdout.flush()
+        except BrokenPipeError:
+            code = _nobody_reads()
+        sys.exit(code)
+
+
+def _run(command: Any) -> int:
+    try:
+        code = command()
+    except click.exceptions.Exit as done:
+        code = done.exit_code
+    except click.UsageError as error:
+        if error.ctx and type(error).__name__ == "NoArgsIsHelpError":
+            output.note(error.ctx.get_help())
+            return ExitCode.USAGE
+        where = error.ctx.command_path if error.ctx else "ronda"
+        message = error.format_message().rstrip(".")
+        output.note(f"{where}: {text.one_line(message)} (see '{where} --help')")
+        code = ExitCode.USAGE
+    except click.ClickException as error:
+        output.fail(error.format_message())
+        code = ExitCode.USAGE
+    except Failure as failure:
+        output.fail(str(failure))
+        code = failure.code
+    except (KeyboardInterrupt, click.Abort) as stop:
+        hint = getattr(stop, "hint", "")
+        output.note(f"\ninterrupted{f'; go on with: {hint}' if hint else ''}")
+        code = ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if os.environ.get("RONDA_DEBUG"):
+            raise
+        what = f"{type(error).__name__}: {error}"
+        output.fail(
+            f"a fault of ronda itself: {what} (RONDA_DEBUG=1 shows where; please report it)"
+        )
+        code = ExitCode.USAGE
+    return int(code or ExitCode.DONE)
+
+
+def _be_careful_with_streams() -> None:
+    """Let no character that a terminal cannot show end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="replace")
+
+
+def _nobody_reads() -> int:
+    """Let the interpreter's last flush go nowhere instead of complaining."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError):  # no file behind it
+        pass
+    return ExitCode.BROKEN_PIPE
+
+
+@click.group(
+    cls=Root,
+    where=COMMANDS,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "auto_envvar_prefix": "RONDA",
+        "max_content_width": 100,
+    },
+)
+@click.option("--plain", is_flag=True, help="Sentences only: no boxes, colours or redrawing.")
+@click.version_option(__version__, "-V", "--version", message="ronda %(version)s")
+def cli(plain: bool) -> None:
+    """Ronda, Morocco's most played card game: play it, watch it, let bots play it.
+
+    Every option can also be set by an environment variable, RONDA_COMMAND_OPTION, and in
+    ~/.config/ronda/config.toml. Exit codes: 0 done, 1 the answer is no, 2 usage or unreadable
+    input, 3 unreachable or too late, 4 refused, 130 interrupted.
+    """
+
+
+def main() -> NoReturn:
+    """Be the command `ronda`."""
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

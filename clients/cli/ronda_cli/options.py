@@ -1,0 +1,53 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+
+from ronda_cli.output import OUTPUT_FORMATS
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+plain: Final = click.option(
+    "--plain",
+    is_flag=True,
+    help="Sentences only: no boxes, colours or redrawing (also ACCESSIBLE=1).",
+)
+
+server: Final = click.option(
+    "--server",
+    metavar="HOST:PORT",
+    envvar="RONDA_SERVER",
+    help="The server. Bare: with TLS unless it is this machine; or https://..., http://... .",
+)
+
+token_file: Final = click.option(
+    "--token-file",
+    type=click.Path(dir_okay=False),
+    envvar="RONDA_TOKEN_FILE",
+    help="The file that holds the token of your seat.",
+)
+
+database: Final = click.option(
+    "--database",
+    metavar="URL",
+    envvar="RONDA_DATABASE",
+    help="Where matches are kept: a file, or a URL such as sqlite:///ronda.db.",
+)
+
+
+def output(*formats: str) -> Callable[[_F], _F]:
+    """Return the option `-o`, with the formats that a command knows."""
+    return click.option(
+        "-o",
+        "--output",
+        "form",
+        type=click.Choice(formats or OUTPUT_FORMATS),
+        default="table",
+        show_default=True,
+        envvar="RONDA_OUTPUT",
+        help="How to write the result.",
+    )

@@ -1,0 +1,129 @@
+"""Why a server refused, as a text that says what to do, and an exit code.
+
+Source: the reasons in proto/ronda/v1/error.proto. A reason that this version does not know is told
+by its gRPC code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import grpc
+from google.protobuf.message import DecodeError
+from google.rpc import error_details_pb2, status_pb2
+
+from ronda_cli.output import ExitCode, Failure
+from ronda_cli.text import one_line
+
+DOMAIN: Final = "ronda.v1"
+DETAILS: Final = "grpc-status-details-bin"
+
+_Code = grpc.StatusCode
+RETRIED: Final = frozenset({_Code.UNAVAILABLE, _Code.DEADLINE_EXCEEDED, _Code.CANCELLED})
+"""What another attempt with the same request id may mend."""
+
+_EXITS: Final = {
+    _Code.INVALID_ARGUMENT: ExitCode.USAGE,
+    _Code.UNAVAILABLE: ExitCode.UNREACHABLE,
+    _Code.DEADLINE_EXCEEDED: ExitCode.UNREACHABLE,
+    _Code.CANCELLED: ExitCode.UNREACHABLE,
+    _Code.UNKNOWN: ExitCode.UNREACHABLE,
+    _Code.INTERNAL: ExitCode.UNREACHABLE,
+}
+
+TEXTS: Final = {
+    "BAD_RULES": "there is no such preset: use playtash, cafe, arabic or pagat",
+    "BAD_TARGET": "these rules are not played to that target: leave --target out for the default",
+    "BAD_LENGTH": "these rules do not allow so many hands: lower --hands or leave it out",
+    "BAD_SEAT_COUNT": "these rules are not played by so many: see `ronda rules`",
+    "BAD_NAME": "a name has at most 40 characters, none of them a control: give another --name",
+    "BAD_TOKEN": "the token is not one for this match, or it has expired: check --token-file",
+    "TOKEN_REQUIRED": "that needs the token of a seat: give --token-file",
+    "MATCH_NOT_FOUND": "there is no such match, or it is private: check its id and --token-file",
+    "BOT_NOT_FOUND": "the server has no such bot, or not in this version: check --bots",
+    "NOT_YOUR_TURN": "it is not your turn yet",
+    "CARD_NOT_HELD": "you do not hold that card: play one of your hand",
+    "DECLARATION_PENDING": "some seat has yet to answer whether it declares",
+    "DECLARATION_CLOSED": "the declarations of this batch are over",
+    "ALREADY_DECLARED": "you have answered already",
+    "FALSE_DECLARATION": "you hold no set: answer no",
+    "MATCH_NOT_STARTED": "the cards are not dealt yet",
+    "MATCH_OVER": "the match is over",
+    "MATCH_FULL": "no seat is open: watch it, or look for another match",
+    "SEAT_TAKEN": "somebody sits there already",
+    "STALE_SEQUENCE": "something has happened meanwhile: look again",
+    "RECORD_SEALED": "the record is sealed until no table plays these deals any more",
+    "TOO_MANY_MATCHES": "the server holds as many matches as it may: try again later",
+    "TOO_MANY_STREAMS": "too many streams are open: close one, or try again later",
+    "DRAINING": "the server is shutting down: try again in a moment",
+    "STORAGE_UNAVAILABLE": "the server cannot reach its storage: try again in a moment",
+    "INTERNAL": "the server made a fault: please report it to those who run it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What an error of a call says."""
+
+    code: grpc.StatusCode
+    reason: str
+    """A name of ErrorReason without its prefix; empty if the error is not of ronda."""
+    message: str
+    details: dict[str, str] = field(default_factory=dict)
+    retry_after: float | None = None
+
+    @property
+    def retried(self) -> bool:
+        """Say whether another attempt may help by itself."""
+        return self.code in RETRIED
+
+    @property
+    def text(self) -> str:
+        """What to tell a person, without a stop at the end."""
+        if self.reason == "BAD_SEAT" or self.reason not in TEXTS:
+            return f"the server says: {self.message}" if self.message else self.code.name
+        return TEXTS[self.reason]
+
+    def failure(self, server: str) -> Failure:
+        """Return the end of a command that this refusal brings."""
+        code = _EXITS.get(self.code, ExitCode.REFUSED)
+        if not self.reason and self.retried:
+            late = self.code is _Code.DEADLINE_EXCEEDED
+            why = "does not answer in time" if late else "cannot be reached"
+            return Failure(
+                f"{server} {why}: check --server and that `ronda serve` runs there"
+                + (f" ({self.message})" if self.message and not late else ""),
+                code,
+            )
+        after = f" (after {self.retry_after:.0f} s)" if self.retry_after else ""
+        return Failure(self.text + after, code)
+
+
+def read(error: grpc.aio.AioRpcError) -> Refusal:
+    """Return what an error says, from google.rpc.Status in its trailing metadata."""
+    reason: str = ""
+    details: dict[str, str] = {}
+    retry: float | None = None
+    for key, value in error.trailing_metadata() or ():
+        if key == DETAILS and isinstance(value, bytes):
+            reason, details, retry = _details(value)
+    message = one_line(error.details() or "", 200).rstrip(".")
+    return Refusal(error.code(), reason, message, details, retry)
+
+
+def _details(value: bytes) -> tuple[str, dict[str, str], float | None]:
+    reason: str = ""
+    details: dict[str, str] = {}
+    retry: float | None = None
+    try:
+        status = status_pb2.Status.FromString(value)
+        for packed in status.details:
+            info, wait = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
+            if packed.Unpack(info) and info.domain == DOMAIN:
+                reason, details = info.reason, dict(info.metadata)
+            elif packed.Unpack(wait):
+                retry = wait.retry_delay.ToTimedelta().total_seconds()
+    except DecodeError:  # not what it says it is: the code still counts
+        pass
+    return reason, details, retry

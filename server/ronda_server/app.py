@@ -1,0 +1,228 @@
+"""The composition: a configuration in, a running server out. Tests build it the same way."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import grpc
+import structlog
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from prometheus_client import start_http_server
+
+from ronda.v1 import bot_service_pb2, match_service_pb2
+from ronda.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
+from ronda.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
+from ronda_bots.registry import Registry, discover
+from ronda_server import database, logs
+from ronda_server.commitments import Promises
+from ronda_server.hosting import Host
+from ronda_server.identity import ACCESS, Keys, load_key
+from ronda_server.interceptors import Edge
+from ronda_server.log import SqliteLog
+from ronda_server.metrics import Metrics
+from ronda_server.opening import Opening
+from ronda_server.reflection import add_reflection
+from ronda_server.services.bots import BotService
+from ronda_server.services.matches import MatchService
+
+_log = structlog.get_logger(__name__)
+
+_SERVICES: Final = tuple(
+    module.DESCRIPTOR.services_by_name[name].full_name
+    for module, name in ((match_service_pb2, "MatchService"), (bot_service_pb2, "BotService"))
+)
+_OPTIONS: Final = (
+    ("grpc.so_reuseport", 0),  # two servers must never share a port in silence
+    ("grpc.max_receive_message_length", 16 * 1024),
+    ("grpc.max_metadata_size", 8 * 1024),
+    ("grpc.absolute_max_metadata_size", 16 * 1024),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.server_handshake_timeout_ms", 5_000),
+)
+
+
+class ConfigError(ValueError):
+    """A configuration that no server is started with."""
+
+
+def wall_clock() -> int:
+    """Return the time in microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a server is started with. Addresses are ``host:port``; port 0 takes a free one."""
+
+    listen: str = "127.0.0.1:50051"
+    health_listen: str = "127.0.0.1:50052"
+    metrics_listen: str = "127.0.0.1:9464"
+    database: str = "ronda.db"
+    key_file: str = ""
+    """Where the server's key is kept; empty: beside the database."""
+    allow_plaintext: bool = False
+    """Listen on other than loopback addresses without TLS."""
+    max_matches: int = 10_000
+    drain_seconds: float = 10.0
+    log_level: str = "info"
+    now: Callable[[], int] = field(default=wall_clock, repr=False)
+
+
+class Server:
+    """A running server."""
+
+    def __init__(self, config: Config, registry: Registry) -> None:
+        self._config = config
+        self._registry = registry
+        self._stack = contextlib.AsyncExitStack()
+        self.metrics = Metrics()
+        self.addresses: dict[str, str] = {}
+        self.host: Host
+        self._grpc: grpc.aio.Server
+        self._health = health.aio.HealthServicer()
+
+    async def start(self) -> None:
+        """Open the log, take up its matches, and listen."""
+        config = self._config
+        for address in (config.listen, config.health_listen, config.metrics_listen):
+            _check_address(address, config.allow_plaintext)
+        path = database.sqlite_path(config.database)
+        keys = Keys(await asyncio.to_thread(load_key, Path(config.key_file or f"{path}.key")))
+        await asyncio.to_thread(database.upgrade, config.database)
+        log = SqliteLog(path, self.metrics.committed)
+        try:
+            await log.open()
+            self._stack.push_async_callback(log.close)
+            self.host = Host(log, keys, self._registry, self.metrics, config.now)
+            promises = Promises(log)
+            await promises.open()
+            opening = Opening(self.host, promises, config.max_matches)
+            self._stack.push_async_callback(self.host.close)
+            await self.host.open()
+            await self._listen(
+                MatchService(self.host, opening, promises), BotService(self._registry, keys)
+            )
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        _log.info("ready", matches=len(self.host), **self.addresses)
+
+    async def _listen(self, matches: MatchService, bots: BotService) -> None:
+        config = self._config
+        edge = Edge(self.metrics)
+        self._grpc = grpc.aio.server(interceptors=[edge], options=_OPTIONS)
+        add_MatchServiceServicer_to_server(matches, self._grpc)
+        add_BotServiceServicer_to_server(bots, self._grpc)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
+        if _is_loopback(config.listen):
+            add_reflection(self._grpc, _SERVICES)
+        check_access(_SERVICES)
+        self.addresses["listen"] = _bind(self._grpc, config.listen)
+        probe = grpc.aio.server(options=_OPTIONS)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, probe)
+        self.addresses["health_listen"] = _bind(probe, config.health_listen)
+        host, port = _split(config.metrics_listen)
+        http, _ = await asyncio.to_thread(start_http_server, port, host, self.metrics.registry)
+        self._stack.callback(http.server_close)
+        self._stack.callback(http.shutdown)
+        self.addresses["metrics_listen"] = f"{host}:{http.server_port}"
+        await probe.start()
+        self._stack.push_async_callback(probe.stop, 0)
+        await self._grpc.start()
+        self._stack.push_async_callback(self._grpc.stop, config.drain_seconds)
+        for service in ("", *_SERVICES):
+            await self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
+
+    async def stop(self) -> None:
+        """Drain: say so to health checks, end streams with where to resume, finish, and close."""
+        await self._health.enter_graceful_shutdown()
+        self.host.drain()
+        await self._stack.aclose()
+        _log.info("stopped")
+
+
+async def serve(config: Config, ready: Callable[[dict[str, str]], None]) -> None:
+    """Run a server until SIGTERM or SIGINT."""
+    registry = await asyncio.to_thread(discover)
+    server = Server(config, registry)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    await server.start()
+    try:
+        ready(server.addresses)
+        await stop.wait()
+    finally:
+        await server.stop()
+
+
+def run(config: Config, ready: Callable[[dict[str, str]], None]) -> None:
+    """Run a server on the fastest loop there is; returns after a drain."""
+    logs.configure(config.log_level)
+    for broken in discover().broken:
+        _log.warning("bot is left out", bot=broken.name, problem=broken.problem)
+    with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+        runner.run(serve(config, ready))
+
+
+def check_access(services: tuple[str, ...]) -> None:
+    """Refuse to start while a method has no entry in the table of rights."""
+    for full_name in services:
+        module = match_service_pb2 if "Match" in full_name else bot_service_pb2
+        service = module.DESCRIPTOR.services_by_name[full_name.rsplit(".", 1)[1]]
+        for method in service.methods:
+            if f"/{full_name}/{method.name}" not in ACCESS:
+                raise ConfigError(f"{full_name}/{method.name} has no entry in identity.ACCESS")
+
+
+def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop  # noqa: PLC0415 # an extra
+    except ImportError:
+        return None
+    make: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return make
+
+
+def _bind(server: grpc.aio.Server, address: str) -> str:
+    host, _ = _split(address)
+    try:
+        port = server.add_insecure_port(address)
+    except RuntimeError:
+        port = 0
+    if not port:
+        raise ConfigError(f"cannot listen on {address}: is it in use?")
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _split(address: str) -> tuple[str, int]:
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit() or not 0 <= int(port) <= 65535:
+        raise ConfigError("an address is host:port, such as 127.0.0.1:50051")
+    return host.strip("[]"), int(port)
+
+
+def _is_loopback(address: str) -> bool:
+    host, _ = _split(address)
+    if host == "localhost":
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False
+
+
+def _check_address(address: str, allow_plaintext: bool) -> None:
+    if not _is_loopback(address) and not allow_plaintext:
+        raise ConfigError(f"{address} is not loopback and there is no TLS: name it plaintext first")

@@ -1,0 +1,162 @@
+"""Bots in the seats of hosted matches, in this process: `trusted`.
+
+A bot is called on a thread, so that one that sleeps holds up its own match only. After a restart
+it is made anew and lives its match again: the same views, the same events, the same chance.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from typing import Any, Final, NamedTuple
+
+from ronda_arena.seat import BotFaultError, Seat
+from ronda_bots.api import SeatInfo
+from ronda_bots.registry import Registry
+from ronda_core.hand import Phase
+from ronda_core.view import Event, View, view
+from ronda_server import game as games
+from ronda_server.game import BOT, Decision, Game, Happened, forfeit
+from ronda_server.log import Fact
+from ronda_server.metrics import Metrics
+
+CEILING_SECONDS: Final = 60.0
+"""Most time that a bot may take where the match has no clock."""
+
+
+class Answer(NamedTuple):
+    """What a bot decided."""
+
+    seat: int
+    opened: int
+    """Number of the event that opened the decision."""
+    decision: Decision
+
+    def __repr__(self) -> str:
+        return f"Answer(seat={self.seat})"
+
+
+class HostedBots:
+    """The bots of one match."""
+
+    def __init__(self, registry: Registry, game: Game, threads: Executor, metrics: Metrics) -> None:
+        self._registry = registry
+        self._threads = threads
+        self._metrics = metrics
+        self._seats = tuple(at for at, seat in enumerate(game.seats) if seat.kind == BOT)
+        self._bots: dict[int, Seat] = {}
+        self._told = 0
+
+    @staticmethod
+    def wanted(game: Game, bots: HostedBots | None) -> bool:
+        """Say whether a bot has to decide, or has not been told how the match ended."""
+        if game.over:
+            return bots is not None and bots._told < game.sequence
+        return any(game.seats[seat].kind == BOT for seat in game.waits_for)
+
+    async def revive(self, facts: list[Fact], game: Game) -> Answer | None:
+        """Make the bots and let them live what has happened so far; a fault is an answer."""
+        return await self._on_thread(self._revive, facts, game)
+
+    async def next(self, history: list[Happened], game: Game) -> Answer | None:
+        """Tell the bots what is new and ask one whose decision is open."""
+        return await self._on_thread(self._next, history[self._told :], game)
+
+    async def _on_thread(
+        self, work: Callable[[Any, Game], Answer | None], given: Any, game: Game
+    ) -> Answer | None:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, _blame, work, given, game)
+
+    def _revive(self, facts: list[Fact], game: Game) -> Answer | None:
+        """Ask each bot again what it was asked, and tell it again what it was told."""
+        assert game.dealer
+        for seat in self._seats:
+            with _at(seat):
+                self._bots[seat] = self._make(game, seat)
+        asked: dict[int, View] = {}
+        for state, happened in games.replay(game.id, facts, game.commitment, game.master):
+            first = happened[0].fact
+            if first.kind in ("answered", "played") and first.data["seat"] in self._bots:
+                self._ask(first.data["seat"], asked[first.data["seat"]])
+            for one in happened:
+                self._tell(one)
+            asked = {
+                seat: view(state.match, seat, state.sequence, _clock(state))
+                for seat in state.waits_for
+                if seat in self._bots and state.match
+            }
+        self._told = len(facts)
+        return None
+
+    def _make(self, game: Game, seat: int) -> Seat:
+        settings = game.settings
+        names = tuple(one.identity for one in game.seats)
+        info = SeatInfo(
+            seat,
+            settings.side_of[seat],
+            settings.players,
+            settings.preset.name,
+            settings.target,
+            settings.length,
+            names,
+        )
+        assert game.dealer
+        return Seat(self._registry.find(names[seat]), info, game.dealer.bot_seed(seat))
+
+    def _next(self, news: list[Happened], game: Game) -> Answer | None:
+        self._told += len(news)
+        for one in news:
+            self._tell(one)
+        seat = next((at for at in game.waits_for if at in self._bots), -1)
+        if seat < 0 or not game.match:
+            return None
+        began = time.perf_counter()
+        decision = self._ask(seat, view(game.match, seat, game.sequence, _clock(game)))
+        self._metrics.bot_seconds.observe(time.perf_counter() - began)
+        return Answer(seat, game.opened, decision)
+
+    def _ask(self, seat: int, seen: View) -> tuple[str, dict[str, Any]]:
+        with _at(seat):
+            if seen.phase == Phase.DECLARE:
+                return "answered", {"seat": seat, "declares": self._bots[seat].declare(seen)}
+            return "played", {"seat": seat, "card": str(self._bots[seat].play(seen))}
+
+    def _tell(self, one: Happened) -> None:
+        for seat, bot in self._bots.items():
+            told = one.by_seat[seat] if one.by_seat else one.public
+            if isinstance(told, Event):
+                with _at(seat):
+                    bot.observe(told)
+
+
+class _SeatFaultError(Exception):
+    def __init__(self, seat: int, fault: BotFaultError) -> None:
+        super().__init__(seat)
+        self.seat = seat
+        self.fault = fault
+
+
+@contextlib.contextmanager
+def _at(seat: int) -> Iterator[None]:
+    """Say whose fault a fault is."""
+    try:
+        yield
+    except BotFaultError as fault:
+        raise _SeatFaultError(seat, fault) from None
+
+
+def _blame(work: Callable[[Any, Game], Answer | None], given: Any, game: Game) -> Answer | None:
+    """Do `work`; a bot's fault becomes the answer that forfeits the match."""
+    try:
+        return work(given, game)
+    except _SeatFaultError as error:
+        fault = error.fault
+        return Answer(error.seat, game.opened, forfeit(error.seat, fault.cause, fault.detail))
+
+
+def _clock(game: Game) -> float | None:
+    return game.per_decision / 1e6 if game.per_decision else None

@@ -1,0 +1,72 @@
+"""Where the log is kept: engines, settings of the connection, and migrations."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+
+class DatabaseUrlError(ValueError):
+    """A database that this server cannot use."""
+
+
+def sqlite_path(url: str) -> Path:
+    """Return the file that `url` names: a path, or ``sqlite:///path``."""
+    if "://" not in url:
+        return Path(url)
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise DatabaseUrlError(
+            "the database is a path or a URL such as sqlite:///ronda.db"
+        ) from None
+    if parsed.get_backend_name() != "sqlite":
+        raise DatabaseUrlError("only SQLite is served so far: give a path or sqlite:///path")
+    if not parsed.database or parsed.database == ":memory:":
+        raise DatabaseUrlError("the log is kept in a file: give its path")
+    return Path(parsed.database)
+
+
+def engine(path: Path) -> Engine:
+    """Return an engine over `path` whose every connection commits to disk and waits its turn."""
+    made = create_engine(f"sqlite:///{path}")
+    event.listen(made, "connect", _prepare)
+    return made
+
+
+def _prepare(connection: Any, _record: Any) -> None:
+    prepare(connection)
+
+
+def prepare(connection: Any) -> None:
+    """Set what every SQLite connection of this server needs."""
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA busy_timeout = 10000")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def upgrade(url: str) -> str:
+    """Bring the database to the newest schema and return its revision."""
+    made = engine(sqlite_path(url))
+    try:
+        with as_file(files("ronda_server") / "migrations") as scripts, made.begin() as connection:
+            config = Config()
+            config.set_main_option("script_location", str(scripts).replace("%", "%%"))
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+        with made.connect() as connection:
+            return str(
+                connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+            )
+    finally:
+        made.dispose()

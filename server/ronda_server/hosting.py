@@ -1,0 +1,348 @@
+"""Live matches: judge a command, step, append, and only then tell; the one place that decides.
+
+A command runs to its end even if its caller hangs up: it works on a copy of the game, appends what
+happened, and the copy becomes the game when that is committed. Commands on one match wait for one
+another; those on different matches share commits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeVar
+
+import structlog
+
+from ronda_bots.registry import Registry
+from ronda_core.hand import IllegalMoveError
+from ronda_core.match import Cause
+from ronda_core.record import Record
+from ronda_server import commitments
+from ronda_server import game as games
+from ronda_server.bots import CEILING_SECONDS, Answer, HostedBots
+from ronda_server.errors import Reason, ServiceError
+from ronda_server.game import Decision, Game, Happened
+from ronda_server.identity import Keys
+from ronda_server.live import Live, Request
+from ronda_server.log import (
+    ConflictError,
+    SqliteLog,
+    StorageError,
+    insert_events,
+    set_ended,
+    set_running,
+)
+from ronda_server.metrics import Metrics
+from ronda_server.scribe import record_of
+from ronda_server.streams import Audience
+
+T = TypeVar("T")
+
+_log = structlog.get_logger(__name__)
+
+_KEPT: Final = 256
+"""Matches that are over and stay in memory."""
+_RETRY_SECONDS: Final = 1.0
+
+
+class Host:
+    """All matches that this server serves."""
+
+    def __init__(
+        self,
+        log: SqliteLog,
+        keys: Keys,
+        registry: Registry,
+        metrics: Metrics,
+        now: Callable[[], int],
+    ) -> None:
+        self.log = log
+        self.keys = keys
+        self.registry = registry
+        self.metrics = metrics
+        self.now = now
+        self.draining = False
+        self._live: dict[str, Live] = {}
+        self._over: OrderedDict[str, Live] = OrderedDict()
+        self._loading: dict[str, asyncio.Task[Live]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="bot")
+
+    def __len__(self) -> int:
+        """Return how many matches wait or run."""
+        return len(self._live)
+
+    async def open(self) -> None:
+        """Take up every match that is not over where its log ends."""
+        for row in await self.log.unfinished():
+            await self.find(row.id)
+
+    async def close(self) -> None:
+        """Stop bots and timers; every match goes on from its log, elsewhere or later."""
+        self.drain()
+        for live in self._live.values():
+            if live.timer:
+                live.timer.cancel()
+            if live.driver:
+                live.driver.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def drain(self) -> None:
+        """Take no more commands, and end every stream with where to resume."""
+        self.draining = True
+        for live in [*self._live.values(), *self._over.values()]:
+            live.audience.drain()
+
+    async def find(self, match_id: str) -> Live:
+        """Return a match, from memory or from its log; `ServiceError` if there is none."""
+        live = self._live.get(match_id) or self._over.get(match_id)
+        if live is not None:
+            return live
+        task = self._loading.get(match_id)
+        if task is None:
+            task = self._loading[match_id] = self.spawn(self._load(match_id))
+            task.add_done_callback(lambda _: self._loading.pop(match_id, None))
+        return await asyncio.shield(task)
+
+    async def command(
+        self, live: Live, caller: bytes, request: Request, decide: Callable[[Game], Decision]
+    ) -> int:
+        """Take a command and return the number of the event that it became.
+
+        `decide` sees the game as it is and says what is to happen, or refuses. `caller` tells the
+        callers of one match apart: a request id is one caller's.
+        """
+        return await self.to_the_end(self._take(live, caller, request, decide))
+
+    async def record(self, live: Live) -> Record:
+        """Return the record of a match that is over."""
+        if not live.game.over:
+            raise ServiceError(Reason.RECORD_SEALED)
+        if live.record is None:
+            game = live.game
+            facts = await self.log.read(game.id)
+            live.record = await asyncio.to_thread(
+                record_of, game.id, facts, game.commitment, game.master
+            )
+        return live.record
+
+    def keep(self, game: Game, happened: list[Happened]) -> Live:
+        """Take in a match that has just been committed."""
+        live = Live(game, Audience(self.now, self.metrics))
+        self._tell(live, game, happened)
+        return live
+
+    async def to_the_end(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run `work` to its end even if the caller hangs up meanwhile."""
+        return await asyncio.shield(self.spawn(work))
+
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run `work` beside the rest, and say so if it fails."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    async def _take(
+        self, live: Live, caller: bytes, request: Request, decide: Callable[[Game], Decision]
+    ) -> int:
+        async with live.lock:
+            await self._refresh(live)
+            key = caller + request.key
+            known = live.requests.get(key)
+            if known:
+                if known[0] != request.content:
+                    raise ServiceError(Reason.REQUEST_ID_REUSED)
+                return known[1]
+            if self.draining:
+                raise ServiceError(Reason.DRAINING)
+            return await self._advance(live, decide(live.game), Request(key, request.content))
+
+    async def _advance(self, live: Live, decision: Decision, request: Request | None) -> int:
+        """Step, append, and tell; the caller holds the lock of the match."""
+        before = live.game
+        after = games.copy(before)
+        try:
+            happened = games.apply(after, *decision, self.now(), *(request or (None, None)))
+        except IllegalMoveError as refusal:
+            raise ServiceError(Reason(refusal.reason.value)) from None
+
+        def work(connection: sqlite3.Connection) -> None:
+            insert_events(connection, after.id, [one.fact for one in happened])
+            if after.state != before.state:
+                _write_state(connection, after)
+
+        try:
+            await self.log.submit(work)
+        except (StorageError, ConflictError) as problem:
+            live.stale = True
+            _log.error("an event was not stored", match=after.id, problem=str(problem))
+            raise ServiceError(Reason.STORAGE_UNAVAILABLE) from problem
+        self._tell(live, after, happened)
+        return happened[0].fact.sequence
+
+    def _tell(self, live: Live, after: Game, happened: list[Happened]) -> None:
+        """Make what is committed the game, tell everybody, and see what comes next."""
+        live.take_in(after, happened)
+        self.metrics.happened(after, happened)
+        if happened[-1].fact.kind == "match_ended" or after.over:
+            _log.info("match over", match=after.id, outcome=after.result and after.result.outcome)
+        self._shelve(live)
+        self._continue(live)
+
+    def _continue(self, live: Live) -> None:
+        """Set the clock of what waits, and let bots decide."""
+        self._set_timer(live)
+        if live.driver is None and not self.draining and HostedBots.wanted(live.game, live.bots):
+            live.driver = self.spawn(self._drive(live))
+
+    async def _drive(self, live: Live) -> None:
+        """Ask bots until nothing waits for one; what they answer goes the way of all commands."""
+        try:
+            while HostedBots.wanted(live.game, live.bots) and not self.draining:
+                answer = await self._ask(live)
+                if answer:
+                    await self.to_the_end(self._take_answer(live, answer))
+        except ServiceError as problem:
+            # The storage is away: the next command, or the next look, drives on.
+            _log.warning("bots wait", match=live.game.id, reason=problem.reason.value)
+            asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._continue, live)
+        finally:
+            live.driver = None
+
+    async def _ask(self, live: Live) -> Answer | None:
+        game = live.game
+        try:
+            async with asyncio.timeout(CEILING_SECONDS):
+                if live.bots is None:
+                    facts = await self.log.read(game.id)
+                    bots = HostedBots(self.registry, game, self._threads, self.metrics)
+                    answer = await bots.revive(facts[: game.sequence], game)
+                    live.bots = bots
+                    if answer:
+                        return answer
+                return await live.bots.next(live.audience.history, live.game)
+        except TimeoutError:
+            live.bots = None  # it may never come back; a later one lives the match again
+            late = next((at for at in game.waits_for if game.seats[at].kind == games.BOT), -1)
+            if late < 0:
+                return None
+            return Answer(late, game.opened, games.forfeit(late, Cause.TIME))
+
+    async def _take_answer(self, live: Live, answer: Answer) -> None:
+        async with live.lock:
+            await self._refresh(live)
+            game = live.game
+            open_still = game.opened == answer.opened and answer.seat in game.waits_for
+            if not game.over and (open_still or answer.decision[0] == "forfeited"):
+                await self._advance(live, answer.decision, None)
+
+    def _set_timer(self, live: Live) -> None:
+        deadline = games.due(live.game)
+        if deadline == live.deadline:
+            return
+        if live.timer:
+            live.timer.cancel()
+            live.timer = None
+        live.deadline = deadline
+        if deadline:
+            self._wait_until(live, deadline)
+
+    def _wait_until(self, live: Live, deadline: int, at_least: float = 0.0) -> None:
+        seconds = max(at_least, (deadline - self.now()) / 1e6)
+        live.timer = asyncio.get_running_loop().call_later(
+            seconds, lambda: self.spawn(self._expire(live, deadline))
+        )
+
+    async def _expire(self, live: Live, deadline: int) -> None:
+        """Judge what has not come in time: no declaration, or a forfeit."""
+        async with live.lock:
+            try:
+                await self._refresh(live)
+                while not self.draining and games.due(live.game) == deadline:
+                    if self.now() < deadline:  # the wall clock was set back
+                        self._wait_until(live, deadline)
+                        return
+                    await self._advance(live, games.lateness(live.game), None)
+            except ServiceError as problem:
+                _log.warning("deadline waits", match=live.game.id, reason=problem.reason.value)
+                self._wait_until(live, deadline, _RETRY_SECONDS)
+
+    async def _load(self, match_id: str) -> Live:
+        row = await self.log.match(match_id)
+        if row is None:
+            raise ServiceError(Reason.MATCH_NOT_FOUND)
+        facts = await self.log.read(match_id)
+        master = await self.log.master(match_id)
+        commitment = await self.log.commitment(match_id)
+        live: Live | None = None
+        for game, happened in games.replay(match_id, facts, commitment, master):
+            if live is None:
+                live = Live(game, Audience(self.now, self.metrics))
+            live.take_in(game, happened)
+        assert live
+        live.rematch_id = row.rematch_id or ""
+        if self.draining:
+            live.audience.drain()
+        self._shelve(live)
+        self._continue(live)
+        return live
+
+    async def _refresh(self, live: Live) -> None:
+        """Read what the storage holds beyond memory, after a commit whose fate is unknown."""
+        if not live.stale:
+            return
+        try:
+            facts = await self.log.read(live.game.id, live.game.sequence)
+        except Exception as problem:
+            raise ServiceError(Reason.STORAGE_UNAVAILABLE) from problem
+        live.stale = False
+        while facts:
+            fact = facts[0]
+            after = games.copy(live.game)
+            happened = games.apply(
+                after, fact.kind, fact.data, fact.time, fact.request, fact.content
+            )
+            facts = facts[len(happened) :]
+            self._tell(live, after, happened)
+
+    def _shelve(self, live: Live) -> None:
+        """Keep what waits or runs, and for a while what is over: its record is wanted now."""
+        match_id = live.game.id
+        if live.game.over:
+            self._live.pop(match_id, None)
+            self._over[match_id] = live
+            while len(self._over) > _KEPT:
+                self._over.popitem(last=False)
+        else:
+            self._live[match_id] = live
+        self.metrics.live_matches.set(len(self._live))
+
+    def _finished(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            problem = task.exception()
+            if problem and not isinstance(problem, ServiceError):
+                self.metrics.errors.inc()
+                _log.error("a task failed", problem=type(problem).__name__)
+
+
+def _write_state(connection: sqlite3.Connection, game: Game) -> None:
+    """Bring the row of a match up to its state; an end goes to the list of commitments too."""
+    if game.result is None:
+        set_running(connection, game.id)
+        return
+    result = game.result
+    told: dict[str, Any] = {
+        "outcome": result.outcome.value,
+        "winner": result.winner,
+        "scores": result.scores,
+    }
+    if result.fault:
+        told["fault"] = [result.fault.seat, result.fault.cause.value]
+    set_ended(connection, game.id, game.state, game.last_time, told)
+    commitments.append(connection, game.id, game.commitment, game.state)

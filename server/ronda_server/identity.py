@@ -1,0 +1,138 @@
+"""Who calls: tokens, their digests, and what each method needs.
+
+Tokens are derived, so that a lost reply loses nothing: the same request id gives the same token.
+What is stored is a keyed digest; neither the log nor a backup holds a token.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import os
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from ronda_server.errors import Reason, ServiceError
+
+OWNER: Final = "o"
+SEAT: Final = "s"
+INVITATION: Final = "i"
+
+_SCHEME: Final = "Bearer "
+
+
+class Needs(Enum):
+    """What a method asks of its caller; the match itself decides whether the token fits."""
+
+    NOTHING = "nothing"
+    """Anyone; a private match asks for one of its tokens all the same."""
+    TOKEN = "token"
+    """A token of the match."""
+
+
+_SERVICE: Final = "/ronda.v1.MatchService/"
+
+ACCESS: Final = {
+    f"{_SERVICE}GetMatch": Needs.NOTHING,
+    f"{_SERVICE}ListMatches": Needs.NOTHING,
+    f"{_SERVICE}CreateMatch": Needs.NOTHING,
+    f"{_SERVICE}JoinMatch": Needs.NOTHING,
+    f"{_SERVICE}ReadySeat": Needs.TOKEN,
+    f"{_SERVICE}CancelMatch": Needs.TOKEN,
+    f"{_SERVICE}Declare": Needs.TOKEN,
+    f"{_SERVICE}PlayCard": Needs.TOKEN,
+    f"{_SERVICE}Resign": Needs.TOKEN,
+    f"{_SERVICE}Rematch": Needs.TOKEN,
+    f"{_SERVICE}WatchMatch": Needs.NOTHING,
+    f"{_SERVICE}GetRecord": Needs.NOTHING,
+    f"{_SERVICE}ListCommitments": Needs.NOTHING,
+    "/ronda.v1.BotService/ListBots": Needs.NOTHING,
+    "/grpc.health.v1.Health/Check": Needs.NOTHING,
+    "/grpc.health.v1.Health/List": Needs.NOTHING,
+    "/grpc.health.v1.Health/Watch": Needs.NOTHING,
+    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo": Needs.NOTHING,
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": Needs.NOTHING,
+}
+"""Deny by default: a method that is missing here keeps the server from starting."""
+
+
+def bearer(method: str, metadata: object) -> str:
+    """Return the token a call brings, empty if none; refuse what the method's entry does not allow.
+
+    A header that is there but is not of the right form is a bad token, never no token.
+    """
+    token = ""
+    for key, value in metadata or ():  # type: ignore[attr-defined] # grpc types it as object
+        if key == "authorization":
+            if not isinstance(value, str) or not value.startswith(_SCHEME) or token:
+                raise ServiceError(Reason.BAD_TOKEN)
+            token = value[len(_SCHEME) :].strip()
+            if not token:
+                raise ServiceError(Reason.BAD_TOKEN)
+    if not token and ACCESS[method] is Needs.TOKEN:
+        raise ServiceError(Reason.TOKEN_REQUIRED)
+    return token
+
+
+class Keys:
+    """Everything derived from the server's one key."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) < 32:
+            raise ValueError("the server key has at least 32 bytes")
+        self._key = key
+
+    def token(self, kind: str, match_id: str, seat: int, request: bytes) -> str:
+        """Return the token that a request earns, such as ``rnd_s_...``."""
+        mac = self._mac("token", kind.encode(), match_id.encode(), bytes([seat]), request)
+        return f"rnd_{kind}_{base64.urlsafe_b64encode(mac).rstrip(b'=').decode()}"
+
+    def digest(self, token: str) -> bytes:
+        """Return what is stored of a token."""
+        return self._mac("digest", token.encode())
+
+    def request(self, request_id: str) -> bytes:
+        """Return what is stored of a request id; with it alone no token can be made."""
+        return self._mac("request", request_id.encode())[:16]
+
+    def guest(self, match_id: str, seat: int, request: bytes) -> str:
+        """Return the pseudonymous account id of someone without an account."""
+        mac = self._mac("guest", match_id.encode(), bytes([seat]), request)
+        return "guest-" + base64.b32encode(mac[:10]).decode().lower()
+
+    def page(self, text: str) -> str:
+        """Return a page token for `text`, which only this server can make."""
+        mac = self._mac("page", text.encode())[:9]
+        return base64.urlsafe_b64encode(mac + text.encode()).decode()
+
+    def read_page(self, token: str) -> str:
+        """Return the text of a page token, or refuse it."""
+        try:
+            data = base64.urlsafe_b64decode(token.encode("ascii"))
+            text = data[9:].decode("ascii")
+        except (ValueError, UnicodeError):
+            raise ServiceError(Reason.BAD_PAGE_TOKEN, field="page_token") from None
+        if not hmac.compare_digest(data[:9], self._mac("page", text.encode())[:9]):
+            raise ServiceError(Reason.BAD_PAGE_TOKEN, field="page_token")
+        return text
+
+    def _mac(self, label: str, *parts: bytes) -> bytes:
+        data = b"".join(len(part).to_bytes(4, "big") + part for part in (label.encode(), *parts))
+        return hmac.digest(self._key, data, "sha256")
+
+
+def load_key(path: Path) -> bytes:
+    """Return the key kept in `path`, made on first use and readable by its owner only."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_bytes()
+    with os.fdopen(handle, "wb") as file:
+        key = os.urandom(32)
+        file.write(key)
+        file.flush()
+        os.fsync(file.fileno())
+    return key

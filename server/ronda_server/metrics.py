@@ -1,0 +1,93 @@
+"""What an operator can see: gRPC by the usual names, and the game's own numbers.
+
+Labels come from closed lists only: never an id, a name or a version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from ronda_core.match import Finished
+from ronda_server.game import Game, Happened
+
+_FAST = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_GRPC = ("grpc_type", "grpc_service", "grpc_method")
+
+
+class Metrics:
+    """All metrics of one server, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
+        self.started = Counter("grpc_server_started", "RPCs started.", _GRPC, registry=registry)
+        self.handled = Counter(
+            "grpc_server_handled",
+            "RPCs completed, by code.",
+            (*_GRPC, "grpc_code"),
+            registry=registry,
+        )
+        self.seconds = Histogram(
+            "grpc_server_handling_seconds",
+            "Time of unary RPCs.",
+            _GRPC,
+            buckets=_FAST,
+            registry=registry,
+        )
+        self.sent = Counter("grpc_server_msg_sent", "Messages streamed.", _GRPC, registry=registry)
+        self.live_matches = Gauge(
+            "ronda_matches_live", "Matches that wait or run.", registry=registry
+        )
+        self.matches_created = Counter(
+            "ronda_matches_created", "Matches made.", ("rules",), registry=registry
+        )
+        self.matches_finished = Counter(
+            "ronda_matches_finished", "Matches over.", ("rules", "outcome"), registry=registry
+        )
+        self.faults = Counter("ronda_faults", "Matches forfeited.", ("cause",), registry=registry)
+        self.plays = Counter("ronda_plays", "Cards played.", ("rules",), registry=registry)
+        self.watchers = Gauge("ronda_watchers", "Streams that are open.", registry=registry)
+        self.resyncs = Counter(
+            "ronda_watcher_resyncs",
+            "Slow readers given a view for what they missed.",
+            registry=registry,
+        )
+        self.commit_seconds = Histogram(
+            "ronda_commit_seconds", "Time of a commit to the log.", buckets=_FAST, registry=registry
+        )
+        self.commit_size = Histogram(
+            "ronda_commit_size",
+            "Pieces of work in a commit.",
+            buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
+            registry=registry,
+        )
+        self.bot_seconds = Histogram(
+            "ronda_bot_decision_seconds",
+            "Time of a bot's decision.",
+            buckets=_FAST,
+            registry=registry,
+        )
+        self.errors = Counter(
+            "ronda_internal_errors", "Unknown exceptions answered.", registry=registry
+        )
+
+    def committed(self, seconds: float, size: int) -> None:
+        """Note a commit."""
+        self.commit_seconds.observe(seconds)
+        self.commit_size.observe(size)
+
+    def created(self, rules: str) -> None:
+        """Note a new match."""
+        self.matches_created.labels(rules).inc()
+
+    def happened(self, game: Game, happened: Iterable[Happened]) -> None:
+        """Note what a step brought."""
+        rules = game.settings.preset.name
+        for one in happened:
+            if one.fact.kind == "played":
+                self.plays.labels(rules).inc()
+            if isinstance(one.event, Finished):
+                self.matches_finished.labels(rules, one.event.outcome.value).inc()
+                if one.event.fault:
+                    self.faults.labels(one.event.fault.cause.value).inc()

@@ -1,0 +1,3 @@
+"""Schema changes, in order, by Alembic."""
+
+from __future__ import annotations

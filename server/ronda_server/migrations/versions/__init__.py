@@ -1,0 +1,3 @@
+"""One module a change."""
+
+from __future__ import annotations

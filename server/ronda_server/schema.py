@@ -1,0 +1,77 @@
+"""The tables, as the newest migration leaves them; a test keeps both equal."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData()
+
+# SQLite numbers rows by itself only where the key's type is exactly INTEGER.
+_Number = BigInteger().with_variant(Integer, "sqlite")
+
+match = Table(
+    "match",
+    metadata,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    Column("id", String(64), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("visibility", String(16), nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("ended", BigInteger),
+    Column("result", Text),
+    Column("rematch_id", String(64)),
+    Column("request", LargeBinary(16)),
+    Column("content", LargeBinary(16)),
+    UniqueConstraint("id", name="match_id_unique"),
+    UniqueConstraint("request", name="match_request_unique"),
+    Index("match_by_state", "state", "number"),
+)
+"""One row a match; times in microseconds since 1970. `result` is JSON, once it is over."""
+
+event = Table(
+    "event",
+    metadata,
+    Column("match_id", String(64), nullable=False),
+    Column("sequence", Integer, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("data", Text, nullable=False),
+    Column("request", LargeBinary(16)),
+    Column("content", LargeBinary(16)),
+    PrimaryKeyConstraint("match_id", "sequence", name="event_key"),
+    sqlite_with_rowid=False,
+)
+"""The log, and the truth: what happened in each match, numbered from 1."""
+
+commitment = Table(
+    "commitment",
+    metadata,
+    Column("number", _Number, primary_key=True, autoincrement=False),
+    Column("scope", String(64), nullable=False),
+    Column("commitment", String(64), nullable=False),
+    Column("ending", String(16), nullable=False),
+    Column("previous_hash", String(64), nullable=False),
+    Column("hash", String(64), nullable=False),
+    Index("commitment_by_scope", "scope"),
+)
+"""The public list of commitments, only ever appended to."""
+
+secret = Table(
+    "secret",
+    metadata,
+    Column("scope", String(64), primary_key=True),
+    Column("master", LargeBinary(32), nullable=False),
+)
+"""What the commitments commit to. Nothing that answers a client reads it."""

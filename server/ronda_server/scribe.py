@@ -1,0 +1,42 @@
+"""The record of a hosted match, from its log."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from ronda_core import fair
+from ronda_core.record import FairRecord, Record, Scribe
+from ronda_server import game as games
+from ronda_server.game import BOT, Game
+from ronda_server.log import Fact
+
+
+def record_of(match_id: str, facts: list[Fact], commitment: str, master: bytes) -> Record:
+    """Return the record of a match that is over."""
+    steps = list(games.replay(match_id, facts, commitment, master))
+    game = steps[-1][0]
+    scribe = _scribe(game)
+    # The states of a replay are one object: a record wants each step as it was.
+    for state, happened in games.replay(match_id, facts, commitment, master):
+        if state.match:
+            scribe.take(state.match, [one.event for one in happened if one.event])
+    return scribe.record(rfc3339(game.last_time))
+
+
+def rfc3339(micros: int) -> str:
+    """Return a time in microseconds since 1970 as RFC 3339 text."""
+    return datetime.fromtimestamp(micros / 1e6, UTC).isoformat().replace("+00:00", "Z")
+
+
+def _scribe(game: Game) -> Scribe:
+    entries = tuple(fair.Entry(seat.identity, seat.entropy) for seat in game.seats)
+    return Scribe(
+        game.id,
+        game.settings,
+        [seat.identity for seat in game.seats],
+        start=rfc3339(game.started or game.created),
+        fair=FairRecord(fair.SCHEME, game.id, game.commitment, game.master, entries),
+        isolation=["trusted" if seat.kind == BOT else "person" for seat in game.seats],
+        clock={"per_decision": game.per_decision / 1e6} if game.per_decision else None,
+        rated=False,
+    )

@@ -1,0 +1,118 @@
+"""A real server on free loopback ports, with its own database, for every test that asks."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from ronda.v1 import match_service_pb2 as pb
+from ronda.v1.bot_service_pb2_grpc import BotServiceStub
+from ronda.v1.match_service_pb2_grpc import MatchServiceStub
+from ronda_bots.registry import Registry, discover
+from ronda_server.app import Config, Server
+
+
+@pytest.fixture(scope="session")
+def registry() -> Registry:
+    """Return the bots that are installed; reading the disk is for before the loop."""
+    return discover()
+
+
+class Client:
+    """A caller: stubs over one channel, and the words that tests repeat."""
+
+    def __init__(self, server: Server, channel: grpc.aio.Channel) -> None:
+        self.server = server
+        self.channel = channel
+        self.matches = MatchServiceStub(channel)
+        self.bots = BotServiceStub(channel)
+
+    async def create(self, *seats: str, **fields: Any) -> pb.CreateMatchResponse:
+        """Create a match: each seat is "open", "invited" or a bot's name."""
+        return await self.matches.CreateMatch(
+            pb.CreateMatchRequest(
+                rules=fields.pop("rules", "playtash"),
+                seats=[offer(seat) for seat in seats],
+                request_id=fields.pop("request_id", request_id()),
+                **fields,
+            )
+        )
+
+    async def join(self, match_id: str, token: str = "", **fields: Any) -> pb.JoinMatchResponse:
+        """Take a seat."""
+        fields.setdefault("request_id", request_id())
+        return await self.matches.JoinMatch(
+            pb.JoinMatchRequest(match_id=match_id, **fields), metadata=bearer(token)
+        )
+
+    async def view(self, match_id: str, token: str = "") -> Any:
+        """Return the view that a stream begins with."""
+        call = self.matches.WatchMatch(
+            pb.WatchMatchRequest(match_id=match_id), metadata=bearer(token)
+        )
+        first = await call.read()
+        call.cancel()
+        return first.view
+
+
+def offer(seat: str) -> pb.SeatOffer:
+    """Return the offer of a seat."""
+    if seat == "open":
+        return pb.SeatOffer(open=pb.OpenSeat())
+    if seat == "invited":
+        return pb.SeatOffer(invited=pb.InvitedSeat())
+    return pb.SeatOffer(bot=seat)
+
+
+def bearer(token: str) -> tuple[tuple[str, str], ...]:
+    """Return the metadata that carries a token."""
+    return (("authorization", f"Bearer {token}"),) if token else ()
+
+
+def request_id() -> str:
+    """Return a fresh request id."""
+    return str(uuid.uuid4())
+
+
+def config(folder: Path, **changes: Any) -> Config:
+    """Return a configuration on free ports, with its database in `folder`."""
+    return Config(
+        listen="127.0.0.1:0",
+        health_listen="127.0.0.1:0",
+        metrics_listen="127.0.0.1:0",
+        database=str(folder / "ronda.db"),
+        drain_seconds=1.0,
+        **changes,
+    )
+
+
+@pytest.fixture
+async def start(
+    tmp_path: Path, registry: Registry
+) -> AsyncIterator[Callable[..., Any]]:
+    """Return a function that starts a server (again, on the same database) and a client of it."""
+    running: list[tuple[Server, grpc.aio.Channel]] = []
+
+    async def begin(**changes: Any) -> Client:
+        server = Server(config(tmp_path, **changes), registry)
+        await server.start()
+        channel = grpc.aio.insecure_channel(server.addresses["listen"])
+        running.append((server, channel))
+        return Client(server, channel)
+
+    yield begin
+    for server, channel in running:
+        await channel.close()
+        await server.stop()
+
+
+@pytest.fixture
+async def client(start: Callable[..., Any]) -> Client:
+    """Return a client of a fresh server."""
+    made: Client = await start()
+    return made
