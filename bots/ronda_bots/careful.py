@@ -6,12 +6,11 @@ from math import comb
 from random import Random
 from typing import Final
 
-from ronda_core.cards import STEP
-from ronda_core.rules import Settings
-
 from ronda_bots import points
 from ronda_bots.api import Card, SeatInfo, View
 from ronda_bots.points import Gain, Spot
+from ronda_core.cards import STEP
+from ronda_core.rules import Settings
 
 HOPE: Final = 0.7
 """Share of what its next card could gain that a bot may count on: the table rarely stays as it is.

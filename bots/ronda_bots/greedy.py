@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from ronda_core.cards import STEP
-
 from ronda_bots import points
 from ronda_bots.api import Card, SeatInfo, View
+from ronda_core.cards import STEP
 
 
 class Greedy:

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from ronda_bots.api import SeatInfo
 from ronda_core.cards import RANKS, STEP
 from ronda_core.rules import ESTE_POINTS, PLAYS, Settings, settings
 from ronda_core.view import View
-
-from ronda_bots.api import SeatInfo
 
 
 class Spot(NamedTuple):

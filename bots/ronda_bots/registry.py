@@ -69,7 +69,9 @@ class Registry:
     def find(self, wanted: str) -> BotInfo:
         """Return the bot `name@version`, or the newest version of `name`."""
         name, at, version = wanted.partition("@")
-        found = [bot for bot in self.bots if bot.name == name and (not at or bot.version == version)]
+        found = [
+            bot for bot in self.bots if bot.name == name and (not at or bot.version == version)
+        ]
         if found:
             return found[-1]
         raise BotNotFoundError(self._not_found(wanted, name))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Final, NoReturn
+from typing import Final, cast
 
 from ronda_bots.api import Event, SeatInfo, View
 from ronda_bots.registry import BotInfo
@@ -42,7 +42,7 @@ class Seat:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            _crash("it was made", error)
+            raise _crash("it was made", error) from error
 
     @property
     def observes(self) -> bool:
@@ -61,7 +61,7 @@ class Seat:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            _crash("it was asked to play", error)
+            raise _crash("it was asked to play", error) from error
         if type(answer) is not Card:
             answer = _card(answer)
         if answer not in view.hand:
@@ -77,7 +77,7 @@ class Seat:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            _crash("it was asked to declare", error)
+            raise _crash("it was asked to declare", error) from error
         if answer is not True and answer is not False:
             raise BotFaultError(Cause.PROTOCOL, "declare() answered with something but a bool")
         if answer and not view.may_declare:
@@ -93,7 +93,7 @@ class Seat:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            _crash("it was told an event", error)
+            raise _crash("it was told an event", error) from error
 
 
 def _optional(bot: object, name: str) -> Callable[[object], object] | None:
@@ -106,14 +106,14 @@ def _card(answer: object) -> Card:
     kind = type(answer)
     if not issubclass(kind, int) or kind is bool:
         raise BotFaultError(Cause.PROTOCOL, "play() answered with something but a card")
-    number = int.__int__(answer)
+    number = int.__int__(cast("int", answer))
     if not 0 < number < len(CARDS):
         raise BotFaultError(Cause.ILLEGAL, "play() answered with a number that is no card")
     return CARDS[number]
 
 
-def _crash(when: str, error: BaseException) -> NoReturn:
+def _crash(when: str, error: BaseException) -> BotFaultError:
     # A bot chooses its exceptions' names: keep what Python itself would take for one.
     name = type(error).__name__
     name = name[:40] if name.isascii() and name.isidentifier() else "an exception"
-    raise BotFaultError(Cause.CRASH, f"{name} when {when}") from error
+    return BotFaultError(Cause.CRASH, f"{name} when {when}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ronda_arena.seat import BotFaultError, Seat
 from ronda_bots.api import SeatInfo
 from ronda_bots.registry import BotInfo
 from ronda_core import match as matches
@@ -14,8 +15,6 @@ from ronda_core.match import Cause, Fault, Match, MatchEvent
 from ronda_core.record import FairRecord, Record, Scribe
 from ronda_core.rules import Settings
 from ronda_core.view import private, story, view
-
-from ronda_arena.seat import BotFaultError, Seat
 
 OnStep = Callable[[Match, tuple[MatchEvent, ...]], None]
 """Called with the state after each step and what the step did. It must change nothing."""

@@ -74,6 +74,8 @@ class Config:
     allow_plaintext: bool = False
     """Listen on other than loopback addresses without TLS."""
     max_matches: int = 10_000
+    bot_delay: float = 0.0
+    """Seconds that a hosted bot waits with each decision, so that people can follow."""
     drain_seconds: float = 10.0
     log_level: str = "info"
     now: Callable[[], int] = field(default=wall_clock, repr=False)
@@ -104,7 +106,9 @@ class Server:
         try:
             await log.open()
             self._stack.push_async_callback(log.close)
-            self.host = Host(log, keys, self._registry, self.metrics, config.now)
+            self.host = Host(
+                log, keys, self._registry, self.metrics, config.now, config.bot_delay
+            )
             promises = Promises(log)
             await promises.open()
             opening = Opening(self.host, promises, config.max_matches)

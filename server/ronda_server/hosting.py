@@ -58,12 +58,14 @@ class Host:
         registry: Registry,
         metrics: Metrics,
         now: Callable[[], int],
+        bot_delay: float = 0.0,
     ) -> None:
         self.log = log
         self.keys = keys
         self.registry = registry
         self.metrics = metrics
         self.now = now
+        self._bot_delay = bot_delay
         self.draining = False
         self._live: dict[str, Live] = {}
         self._over: OrderedDict[str, Live] = OrderedDict()
@@ -206,6 +208,8 @@ class Host:
             while HostedBots.wanted(live.game, live.bots) and not self.draining:
                 answer = await self._ask(live)
                 if answer:
+                    if self._bot_delay:
+                        await asyncio.sleep(self._bot_delay)
                     await self.to_the_end(self._take_answer(live, answer))
         except ServiceError as problem:
             # The storage is away: the next command, or the next look, drives on.

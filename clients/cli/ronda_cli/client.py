@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import grpc
@@ -145,7 +145,7 @@ class Client:
         request = match_service_pb2.ResignRequest(match_id=match_id, request_id=request_id)
         await self._call(self._stub.Resign, request)
 
-    async def watch(self, match_id: str, after: int) -> AsyncIterator[Update]:
+    async def watch(self, match_id: str, after: int) -> AsyncGenerator[Update, None]:
         """Stream a match from the event after `after` on; a view follows each event."""
         request = match_service_pb2.WatchMatchRequest(
             match_id=match_id, after_sequence=after, include_views=True

@@ -11,7 +11,7 @@ import click
 
 from ronda_cli import __version__, output, text
 from ronda_cli.lazy import LazyGroup
-from ronda_cli.output import ExitCode, Failure
+from ronda_cli.output import ExitCode, Failure, TerminatedError
 
 COMMANDS: Final = {
     "play": ("ronda_cli.play:play", "Take a seat against bots, here or on a server."),
@@ -72,6 +72,8 @@ def _run(command: Any) -> int:
     except Failure as failure:
         output.fail(str(failure))
         code = failure.code
+    except TerminatedError as stop:
+        code = 128 + stop.number
     except (KeyboardInterrupt, click.Abort) as stop:
         hint = getattr(stop, "hint", "")
         output.note(f"\ninterrupted{f'; go on with: {hint}' if hint else ''}")

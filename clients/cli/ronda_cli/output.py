@@ -48,6 +48,14 @@ class Interrupted(KeyboardInterrupt):
         self.hint = hint
 
 
+class TerminatedError(KeyboardInterrupt):
+    """A polite end by signal; `number` is the signal's."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
 OUTPUT_FORMATS: Final = ("table", "json", "jsonl")
 
 
@@ -59,6 +67,11 @@ def line(message: object = "") -> None:
 def note(message: str) -> None:
     """Write one line that is not data."""
     click.echo(message, err=True)
+
+
+def prompt(question: str) -> None:
+    """Write a question; the answer is typed behind it."""
+    click.echo(question, err=True, nl=False)
 
 
 def fail(message: str) -> None:

@@ -134,17 +134,24 @@ def describe(picture: Picture) -> list[str]:
         where += f" Hand {picture.hand_number}, batch {picture.batch} of {picture.batches},"
         where += f" {picture.stock} cards in the pack."
     lines = [where, *(_describe_seat(picture, seat) for seat in range(picture.players))]
-    if picture.phase in ("declare", "play"):
-        lines.append(f"Table: {cards_text(picture.table) or 'empty'}.")
-        lines += [f"{picture.names[seat]} declared a {kind}." for seat, kind in picture.declared]
-        if picture.phase == "declare":
-            waited = ", ".join(picture.names[seat] for seat in picture.waits_for)
-            lines.append(f"Seats declare. To answer: {waited}.")
-        if picture.seat is not None:
-            held = ", ".join(f"{n}: {card}" for n, card in enumerate(picture.hand, 1))
-            lines.append(f"Your hand: {held or 'empty'}.")
-    if picture.result:
-        lines.append(picture.result)
+    lines += describe_cards(picture)
+    return [*lines, picture.result] if picture.result else lines
+
+
+def describe_cards(picture: Picture) -> list[str]:
+    """Return what lies on the table and what the viewer holds, as sentences."""
+    if picture.phase not in ("declare", "play"):
+        return []
+    lines = [f"Table: {cards_text(picture.table) or 'empty'}."]
+    lines += [f"{picture.names[seat]} declared a {kind}." for seat, kind in picture.declared]
+    if picture.phase == "declare":
+        waited = ", ".join(picture.names[seat] for seat in picture.waits_for)
+        lines.append(f"Seats declare. To answer: {waited}.")
+    if picture.seat is not None:
+        held = ", ".join(f"{number}: {card}" for number, card in enumerate(picture.hand, 1))
+        lines.append(f"Your hand: {held or 'empty'}.")
+    if picture.may_declare:
+        lines.append(f"You hold a set: {cards_text(picture.same_cards())}.")
     return lines
 
 

@@ -237,6 +237,11 @@ def _boxes(cards: Sequence[Card], look: Look, numbered: bool, mark: Card | None)
 
 def _notes(picture: Picture, look: Look, width: int) -> list[Text]:
     notes: list[Text] = []
+    if picture.may_declare:
+        note = Text("you hold a set:")
+        for card in picture.same_cards():
+            note.append(" ").append_text(card_text(card, look))
+        notes.append(note)
     if picture.declared:
         told = ", ".join(f"{picture.names[seat]} a {kind}" for seat, kind in picture.declared)
         notes.append(Text(f"declared: {told}"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ronda_cli import output
 from ronda_cli.look import Look, look
-from ronda_cli.picture import Picture, describe
+from ronda_cli.picture import Picture, describe, describe_cards
 from ronda_cli.story import Told
 
 if TYPE_CHECKING:
@@ -30,6 +30,12 @@ class Stage(Protocol):
     def show(self, picture: Picture, bottom: str = "") -> None:
         """Show how it stands now, and a line about what can be done."""
 
+    def ask(self, picture: Picture, question: str) -> None:
+        """Show how it stands, and ask; the answer is for the caller to read."""
+
+    def answered(self) -> None:
+        """Stop asking: the answer is in."""
+
     def say(self, message: str) -> None:
         """Show a remark, such as a wrong answer or a lost connection."""
 
@@ -38,18 +44,28 @@ class Paper:
     """Sentences only. A picture is described where `show` is asked to, never repeated."""
 
     def __init__(self) -> None:
-        self.described: int | None = None
+        self._described = False
 
     def tell(self, told: Told) -> None:
         """Write what happened."""
         output.line(told.linear)
 
-    def show(self, picture: Picture, bottom: str = "") -> None:
+    def show(self, picture: Picture, bottom: str = "") -> None:  # noqa: ARG002 -- for screens
         """Describe the first picture only: from there on, the story says it all."""
-        if self.described is None:
-            self.described = picture.sequence
+        if not self._described:
+            self._described = True
             for sentence in describe(picture):
                 output.line(sentence)
+
+    def ask(self, picture: Picture, question: str) -> None:
+        """Write what is needed to answer."""
+        self._described = True
+        for sentence in describe_cards(picture):
+            output.line(sentence)
+        output.prompt(question)
+
+    def answered(self) -> None:
+        """Nothing to do: what is written stays."""
 
     def say(self, message: str) -> None:
         """Write a remark."""
@@ -59,11 +75,11 @@ class Paper:
 class Screen:
     """A terminal's other screen, drawn anew from the top left, so that nothing flickers."""
 
-    def __init__(self, plain: bool = False) -> None:
-        self._plain = plain
+    def __init__(self) -> None:
         self.story: deque[Told] = deque(maxlen=_REMEMBERED)
         self.picture: Picture | None = None
-        self.bottom = ""
+        self._bottom = ""
+        self._asking = False
         self._size = (0, 0)
 
     def tell(self, told: Told) -> None:
@@ -71,30 +87,46 @@ class Screen:
         self.story.append(told)
 
     def show(self, picture: Picture, bottom: str = "") -> None:
-        """Draw."""
+        """Draw. While an answer is typed, its line stays as it is."""
         self.picture = picture
-        self.bottom = bottom
+        if not self._asking:
+            self._bottom = bottom
         self.draw()
 
+    def ask(self, picture: Picture, question: str) -> None:
+        """Draw, with the question in the last line and the cursor behind it."""
+        self._asking = False
+        self.show(picture, question)
+        self._asking = True
+
+    def answered(self) -> None:
+        """Give the last line free again."""
+        self._asking = False
+
     def say(self, message: str) -> None:
-        """Draw, with a remark in the last line."""
-        self.bottom = message
+        """Add a remark to the story, and draw."""
+        self.story.append(Told((message,)))
         self.draw()
 
     def draw(self) -> None:
         """Draw again, in the size that the terminal has now."""
         from ronda_cli import render  # noqa: PLC0415 -- rich is for those who see it
 
-        now = look(self._plain)
+        now = look()
+        same = (now.width, now.height) == self._size
         self._size = (now.width, now.height)
-        lines = render.frame(self.picture, list(self.story), now, self.bottom)
-        sys.stdout.write("\x1b[H" + "\x1b[K\n".join(ansi(lines, now)) + "\x1b[K\x1b[J")
+        lines = ansi(render.frame(self.picture, list(self.story), now, self._bottom), now)
+        if self._asking and same:
+            drawn = "\x1b7\x1b[H" + "\x1b[K\n".join(lines[:-1]) + "\x1b[K\x1b8"
+        else:
+            drawn = "\x1b[H" + "\x1b[K\n".join(lines) + "\x1b[K\x1b[J"
+        sys.stdout.write(drawn)
         sys.stdout.flush()
 
     @property
     def resized(self) -> bool:
         """Say whether the terminal has another size than what was drawn."""
-        now = look(self._plain)
+        now = look()
         return (now.width, now.height) != self._size
 
     @contextmanager
@@ -122,6 +154,18 @@ def ansi(lines: Sequence[Text], now: Look) -> list[str]:
     return drawn
 
 
+def finale(picture: Picture, now: Look) -> None:
+    """Leave how a match ended on the terminal, where the other screen took all else along."""
+    for line in ansi(_lines(picture, now), now):
+        output.line(line)
+
+
+def _lines(picture: Picture, now: Look) -> list[Text]:
+    from ronda_cli import render  # noqa: PLC0415 -- rich is for those who see it
+
+    return render.picture_lines(picture, now)
+
+
 @contextmanager
 def restoring() -> Iterator[None]:
     """Let a polite end by signal run every `finally`, so that the terminal is left as it was."""
@@ -135,4 +179,4 @@ def restoring() -> Iterator[None]:
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
+    raise output.TerminatedError(number)

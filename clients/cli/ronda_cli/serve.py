@@ -1,0 +1,44 @@
+"""`ronda serve`: the game service in this process."""
+
+from __future__ import annotations
+
+import click
+
+from ronda_cli import options, output
+from ronda_cli.output import Failure
+
+
+@click.command()
+@click.option("--listen", default="127.0.0.1:50051", show_default=True, help="For players (gRPC).")
+@click.option(
+    "--metrics-listen", default="127.0.0.1:9464", show_default=True, help="For Prometheus."
+)
+@click.option(
+    "--health-listen", default="127.0.0.1:50052", show_default=True, help="For health probes."
+)
+@options.database
+@click.option("--key-file", type=click.Path(dir_okay=False), help="The server's own key.")
+@click.option("--allow-plaintext", is_flag=True, help="Listen beyond this machine without TLS.")
+@click.option("--max-matches", type=click.IntRange(1), help="Matches held at once.")
+@click.option("--drain-seconds", type=click.FloatRange(0), help="Time to finish when stopped.")
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]))
+def serve(**given: object) -> None:
+    """Run the game service until it is told to stop.
+
+    When it is ready, one line of JSON on stdout names the addresses in use; port 0 takes a free
+    one. Logs go to stderr. It keeps its matches in ronda.db here unless --database says otherwise.
+    """
+    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 -- a heavy import
+
+    from ronda_server import app  # noqa: PLC0415 -- a heavy import
+
+    config = app.Config(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type] # as click has checked them
+    try:
+        app.run(config, lambda addresses: output.line(output.as_json(addresses)))
+    except ValueError as error:
+        raise Failure(str(error)) from None
+    except OSError as error:
+        raise Failure(f"the service cannot start: {error.strerror or error}") from None
+    except SQLAlchemyError as error:
+        reason = getattr(error, "orig", None) or error
+        raise Failure(f"the database cannot be used: {reason}") from None
