@@ -106,9 +106,7 @@ class Server:
         try:
             await log.open()
             self._stack.push_async_callback(log.close)
-            self.host = Host(
-                log, keys, self._registry, self.metrics, config.now, config.bot_delay
-            )
+            self.host = Host(log, keys, self._registry, self.metrics, config.now, config.bot_delay)
             promises = Promises(log)
             await promises.open()
             opening = Opening(self.host, promises, config.max_matches)

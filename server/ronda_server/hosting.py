@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
-from ronda_bots.registry import Registry
+from ronda_bots.registry import BotNotFoundError, Registry
 from ronda_core.hand import IllegalMoveError
 from ronda_core.match import Cause
 from ronda_core.record import Record
@@ -29,6 +29,7 @@ from ronda_server.identity import Keys
 from ronda_server.live import Live, Request
 from ronda_server.log import (
     ConflictError,
+    Fact,
     SqliteLog,
     StorageError,
     insert_events,
@@ -211,6 +212,9 @@ class Host:
                     if self._bot_delay:
                         await asyncio.sleep(self._bot_delay)
                     await self.to_the_end(self._take_answer(live, answer))
+        except BotNotFoundError:
+            # It was uninstalled while its match was open; with it back, a restart goes on.
+            _log.error("a bot is gone", match=live.game.id)
         except ServiceError as problem:
             # The storage is away: the next command, or the next look, drives on.
             _log.warning("bots wait", match=live.game.id, reason=problem.reason.value)
@@ -283,12 +287,9 @@ class Host:
         facts = await self.log.read(match_id)
         master = await self.log.master(match_id)
         commitment = await self.log.commitment(match_id)
-        live: Live | None = None
-        for game, happened in games.replay(match_id, facts, commitment, master):
-            if live is None:
-                live = Live(game, Audience(self.now, self.metrics))
-            live.take_in(game, happened)
-        assert live
+        game, happened = await asyncio.to_thread(_replayed, match_id, facts, commitment, master)
+        live = Live(game, Audience(self.now, self.metrics))
+        live.take_in(game, happened)
         live.rematch_id = row.rematch_id or ""
         if self.draining:
             live.audience.drain()
@@ -333,6 +334,14 @@ class Host:
             if problem and not isinstance(problem, ServiceError):
                 self.metrics.errors.inc()
                 _log.error("a task failed", problem=type(problem).__name__)
+
+
+def _replayed(
+    match_id: str, facts: list[Fact], commitment: str, master: bytes
+) -> tuple[Game, list[Happened]]:
+    """Return a match as its log leaves it, and all that happened in it."""
+    steps = list(games.replay(match_id, facts, commitment, master))
+    return steps[-1][0], [one for _, happened in steps for one in happened]
 
 
 def _write_state(connection: sqlite3.Connection, game: Game) -> None:

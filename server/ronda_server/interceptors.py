@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 
 import grpc
 import structlog
+from google.protobuf.message import DecodeError
 
 from ronda_server.errors import DETAILS_KEY, Reason, ServiceError, message_of, to_status
 from ronda_server.metrics import Metrics
@@ -27,7 +28,7 @@ class Edge(grpc.aio.ServerInterceptor):
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
-        self._handlers: dict[tuple[str, int], Any] = {}
+        self._handlers: dict[str, Any] = {}
 
     async def intercept_service(
         self,
@@ -39,22 +40,23 @@ class Edge(grpc.aio.ServerInterceptor):
         if handler is None:
             return None
         method: str = handler_call_details.method
-        key = (method, id(getattr(handler, "unary_unary", None)))
-        if key not in self._handlers or not handler.unary_unary:
-            self._handlers[key] = self._wrap(method, handler)
-        return self._handlers[key]
+        if method not in self._handlers:
+            self._handlers[method] = self._wrap(method, handler)
+        return self._handlers[method]
 
     def _wrap(self, method: str, handler: Any) -> Any:
         _, service, name = method.split("/")
         if handler.unary_unary:
             call = self._unary(handler.unary_unary, ("unary", service, name))
             return grpc.unary_unary_rpc_method_handler(
-                call, handler.request_deserializer, handler.response_serializer
+                call, _reader(handler.request_deserializer), handler.response_serializer
             )
         if handler.unary_stream:
             stream = self._stream(handler.unary_stream, ("server_stream", service, name))
             return grpc.unary_stream_rpc_method_handler(
-                stream, handler.request_deserializer, _serializer(handler.response_serializer)
+                stream,
+                _reader(handler.request_deserializer),
+                _serializer(handler.response_serializer),
             )
         stream = self._stream(handler.stream_stream, ("bidi_stream", service, name))
         return grpc.stream_stream_rpc_method_handler(
@@ -74,7 +76,7 @@ class Edge(grpc.aio.ServerInterceptor):
             started.inc()
             began = time.perf_counter()
             try:
-                response = await behaviour(request, context)
+                response = await behaviour(_whole(request), context)
             except BaseException as problem:
                 code = self._code(problem, labels[2])
                 handled.labels(*labels, code.name).inc()
@@ -100,7 +102,7 @@ class Edge(grpc.aio.ServerInterceptor):
             started.inc()
             code = "OK"
             try:
-                async for response in behaviour(request, context):
+                async for response in behaviour(_whole(request), context):
                     yield response
                     sent.inc()
             except BaseException as problem:
@@ -143,6 +145,28 @@ def _place(problem: BaseException) -> str:
     return (
         f"{frame.tb_frame.f_code.co_filename.rsplit('/', 1)[-1]}:{frame.tb_lineno}" if frame else ""
     )
+
+
+_MALFORMED: Final = object()
+"""Stands for a request whose bytes are no message; grpc would answer with the parser's words."""
+
+
+def _reader(read: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    """Return a deserializer that never fails."""
+
+    def reading(data: bytes) -> Any:
+        try:
+            return read(data)
+        except DecodeError:
+            return _MALFORMED
+
+    return reading
+
+
+def _whole(request: Any) -> Any:
+    if request is _MALFORMED:
+        raise ServiceError(Reason.REQUEST_INVALID)
+    return request
 
 
 def _serializer(serialize: Callable[[Any], bytes]) -> Callable[[Any], bytes]:

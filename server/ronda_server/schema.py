@@ -32,8 +32,8 @@ match = Table(
     Column("ended", BigInteger),
     Column("result", Text),
     Column("rematch_id", String(64)),
-    Column("request", LargeBinary(16)),
-    Column("content", LargeBinary(16)),
+    Column("request", LargeBinary),
+    Column("content", LargeBinary),
     UniqueConstraint("id", name="match_id_unique"),
     UniqueConstraint("request", name="match_request_unique"),
     Index("match_by_state", "state", "number"),
@@ -48,8 +48,8 @@ event = Table(
     Column("time", BigInteger, nullable=False),
     Column("kind", String(16), nullable=False),
     Column("data", Text, nullable=False),
-    Column("request", LargeBinary(16)),
-    Column("content", LargeBinary(16)),
+    Column("request", LargeBinary),
+    Column("content", LargeBinary),
     PrimaryKeyConstraint("match_id", "sequence", name="event_key"),
     sqlite_with_rowid=False,
 )
@@ -72,6 +72,6 @@ secret = Table(
     "secret",
     metadata,
     Column("scope", String(64), primary_key=True),
-    Column("master", LargeBinary(32), nullable=False),
+    Column("master", LargeBinary, nullable=False),
 )
 """What the commitments commit to. Nothing that answers a client reads it."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ronda_core.cards import BadCardError, Card, cards_text, parse_card
-
 from ronda_cli.picture import Picture
 from ronda_cli.text import one_line
+from ronda_core.cards import BadCardError, Card, cards_text, parse_card
 
 LEAVE = frozenset({"q", "quit", "exit"})
 

@@ -12,11 +12,10 @@ from typing import Final, TypeVar
 
 import grpc
 
-from ronda_core.view import MatchEnded
-
 from ronda_cli.client import Client, Ended, Happened, RefusedError, Seen, Update
 from ronda_cli.output import ExitCode, Failure
 from ronda_cli.refusal import Refusal
+from ronda_core.view import MatchEnded
 
 _T = TypeVar("_T")
 

@@ -11,12 +11,6 @@ from typing import ClassVar, TypeVar, cast
 from ronda_arena.table import play_match
 from ronda_bots.api import BotClass, SeatInfo, View
 from ronda_bots.registry import BotInfo, BotNotFoundError, Registry, discover
-from ronda_core import view as views
-from ronda_core.cards import Card
-from ronda_core.fair import seeded_master
-from ronda_core.match import Match, MatchEvent
-from ronda_core.rules import Settings
-
 from ronda_cli import asking
 from ronda_cli.asking import LeftError, PuzzledError
 from ronda_cli.output import Failure, Interrupted
@@ -24,6 +18,11 @@ from ronda_cli.picture import Picture, of_view
 from ronda_cli.stage import Stage
 from ronda_cli.story import Cast, end, tell
 from ronda_cli.text import labels
+from ronda_core import view as views
+from ronda_core.cards import Card
+from ronda_core.fair import seeded_master
+from ronda_core.match import Match, MatchEvent
+from ronda_core.rules import Settings
 
 _T = TypeVar("_T")
 

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
-from contextlib import ExitStack
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
-from ronda_core.rules import RulesError, Settings, settings
-
-from ronda_cli import options, output
+from ronda_cli import options, output, wishes
 from ronda_cli.asking import LeftError
 from ronda_cli.look import Look, look
-from ronda_cli.output import Interrupted
-from ronda_cli.stage import Paper, Screen, finale
+from ronda_cli.stage import Paper, Screen, Stage, finale
 
-if TYPE_CHECKING:
-    from ronda_cli.seat import Wish
-
-_DEFAULT_BOT = "careful"
-_LOCAL_ONLY = {"seed": "a server takes no seed"}
+_TABLE = ("bots", "rules", "players", "target", "hands")
 
 
 @click.command()
 @click.option("--bots", metavar="A,B", help="Who sits in the other seats.  [default: careful]")
-@click.option("--rules", default="playtash", show_default=True, help="The preset.")
-@click.option("--players", type=click.IntRange(2, 4), help="Seats, yours among them.")
-@click.option("--target", type=click.IntRange(0), help="Points that win.")
-@click.option("--hands", type=click.IntRange(1), help="Play so many hands instead.")
+@wishes.rules
+@wishes.players
+@wishes.target
+@wishes.hands
 @click.option("--seed", type=int, help="Deal the same cards again (not on a server).")
-@click.option("--name", default="", help="Your name for others (on a server).")
+@click.option("--name", default="", help="Your name for the others (on a server).")
 @options.server
 @click.option("--match", metavar="ID", help="Take an open seat, or go on in yours, on a server.")
 @options.token_file
@@ -41,23 +31,63 @@ _LOCAL_ONLY = {"seed": "a server takes no seed"}
     type=click.FloatRange(0, 10),
     default=0.6,
     show_default=True,
-    help="Seconds to look at each play of the bots here.",
+    help="Seconds to look at each play of the bots (not on a server).",
 )
 @options.plain
-@click.pass_context
-def play(ctx: click.Context, plain: bool, **given: object) -> None:
+def play(
+    bots: str | None,
+    rules: str,
+    players: int | None,
+    target: int | None,
+    hands: int | None,
+    seed: int | None,
+    name: str,
+    server: str | None,
+    match: str | None,
+    token_file: str | None,
+    pace: float,
+    plain: bool,
+) -> None:
     """Take a seat against bots, here or on a server.
 
     Without --server the game runs in this process. With it a match is made there, with bots in
-    the other seats; with --match you take an open seat of one. A card is named by its text or its
+    the other seats; with --match you take an open seat of one. Name a card by its text or by its
     number in your hand; q leaves.
     """
-    del given
-    asked = {
-        name for name in ctx.params if ctx.get_parameter_source(name) in _EXPLICIT
-    }
     shown = look(plain)
-    if ctx.params["server"]:
-        _there(ctx, asked, shown)
-    else:
-        _here(ctx, asked, shown)
+    if match and not server:
+        raise click.UsageError("--match is on a server: name it with --server")
+    if match and (written := wishes.given(_TABLE)):
+        raise click.UsageError(f"--{written[0]} is settled already in a --match")
+    others = wishes.opponents(bots, players)
+    table = wishes.wished(rules, len(others) + 1, target, hands)
+    if not server:
+        from ronda_cli import local  # noqa: PLC0415 -- a server needs no bots here
+
+        seated = local.find_bots(others)
+        with _stage(shown) as stage:
+            wait = pace if shown.screen else 0.0
+            final = local.play_here(table, seated, stage, seed=seed, pace=wait)
+        if shown.screen:
+            finale(final, shown)
+        return
+    if seed is not None:
+        raise click.UsageError("--seed is for games here: a server deals what nobody can know")
+    from ronda_cli import remote_play  # noqa: PLC0415 -- grpc is a heavy import
+
+    seat = remote_play.Wanted(server, match, name, token_file, table, others)
+    remote_play.play_there(seat, shown)
+
+
+@contextmanager
+def _stage(shown: Look) -> Iterator[Stage]:
+    """Give a stage, and say a word to who leaves it."""
+    try:
+        if shown.screen:
+            with Screen().open(cursor=True) as screen:
+                yield screen
+        else:
+            yield Paper()
+    except LeftError:
+        output.note("You have left; nothing is lost but the game.")
+        raise click.exceptions.Exit(0) from None

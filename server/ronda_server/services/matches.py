@@ -140,7 +140,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
                 "commitment": commitment,
             }
 
-        self._check_visible(live, token, joining=True)
+        self._check_visible(live, token)
         sequence = await self._host.command(live, b"join", asked, decide)
         joined = live.audience.history[sequence - 1].fact.data
         return pb.JoinMatchResponse(
@@ -325,7 +325,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
             raise ServiceError(Reason.BAD_TOKEN)
         return live, caller
 
-    def _check_visible(self, live: Live, token: str, joining: bool = False) -> int:
+    def _check_visible(self, live: Live, token: str) -> int:
         """Return who the caller is; a private match is not found without one of its tokens."""
         game = live.game
         digest = self._keys.digest(token) if token else b""
@@ -340,7 +340,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         if not (token and known):
             if game.visibility == "private":
                 raise ServiceError(Reason.MATCH_NOT_FOUND)
-            if token and not joining:
+            if token:
                 raise ServiceError(Reason.BAD_TOKEN)
         return caller
 

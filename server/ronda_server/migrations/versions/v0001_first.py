@@ -23,8 +23,8 @@ def upgrade() -> None:
         sa.Column("ended", sa.BigInteger),
         sa.Column("result", sa.Text),
         sa.Column("rematch_id", sa.String(64)),
-        sa.Column("request", sa.LargeBinary(16)),
-        sa.Column("content", sa.LargeBinary(16)),
+        sa.Column("request", sa.LargeBinary),
+        sa.Column("content", sa.LargeBinary),
         sa.UniqueConstraint("id", name="match_id_unique"),
         sa.UniqueConstraint("request", name="match_request_unique"),
     )
@@ -36,8 +36,8 @@ def upgrade() -> None:
         sa.Column("time", sa.BigInteger, nullable=False),
         sa.Column("kind", sa.String(16), nullable=False),
         sa.Column("data", sa.Text, nullable=False),
-        sa.Column("request", sa.LargeBinary(16)),
-        sa.Column("content", sa.LargeBinary(16)),
+        sa.Column("request", sa.LargeBinary),
+        sa.Column("content", sa.LargeBinary),
         sa.PrimaryKeyConstraint("match_id", "sequence", name="event_key"),
         sqlite_with_rowid=False,
     )
@@ -54,7 +54,7 @@ def upgrade() -> None:
     op.create_table(
         "secret",
         sa.Column("scope", sa.String(64), primary_key=True),
-        sa.Column("master", sa.LargeBinary(32), nullable=False),
+        sa.Column("master", sa.LargeBinary, nullable=False),
     )
 
 

@@ -1,0 +1,57 @@
+"""What is to be played, as flags say it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+import click
+
+from ronda_core.rules import PRESETS, RulesError, Settings, settings
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_FLAGS: Final = {"rules": "--rules", "players": "--players", "target": "--target"}
+DEFAULT_BOT: Final = "careful"
+
+rules: Final = click.option(
+    "--rules",
+    default="playtash",
+    show_default=True,
+    metavar="|".join(PRESETS),
+    help="The preset (see `ronda rules`).",
+)
+players: Final = click.option("--players", type=click.IntRange(2, 4), help="How many seats.")
+target: Final = click.option("--target", type=click.IntRange(0), help="Points that win the match.")
+hands: Final = click.option(
+    "--hands", type=click.IntRange(1), help="Play so many hands instead, without a target."
+)
+
+
+def wished(rules: str, players: int, target: int | None, hands: int | None) -> Settings:
+    """Return the settings that the flags ask for, or say which flag is wrong."""
+    try:
+        return settings(rules, players, target, hands or 0)
+    except RulesError as error:
+        flag = _FLAGS.get(error.field, "--hands")
+        raise click.UsageError(f"{flag}: {error}", click.get_current_context()) from None
+
+
+def opponents(bots: str | None, players: int | None) -> list[str]:
+    """Return the bots beside a person: those named, the last of them in every further seat."""
+    named = [name.strip() for name in (bots or DEFAULT_BOT).split(",") if name.strip()]
+    if not named:
+        raise click.UsageError("--bots: name at least one, such as greedy")
+    others = (players or len(named) + 1) - 1
+    if len(named) > others:
+        raise click.UsageError(
+            f"--bots: {len(named)} bots have no room beside you in {others + 1} seats"
+        )
+    return named + named[-1:] * (others - len(named))
+
+
+def given(names: Sequence[str]) -> list[str]:
+    """Return those of `names` that were written on the command line."""
+    ctx = click.get_current_context()
+    written = click.core.ParameterSource.COMMANDLINE
+    return [name for name in names if ctx.get_parameter_source(name) is written]
