@@ -48,13 +48,16 @@ class Careful:
         if len(view.hand) == 1:
             return view.hand[0]
         at = points.spot(view)
+        if self._rules.immediate:
+            enough = _to_win(self._rules, view, view.side)
+            for card in view.hand:
+                if points.play(self._rules, at, STEP[card])[0].points >= enough:
+                    return card
         if self._rules.players == 2 and not view.stock:
             return self._solve(view, at)
-        mine = _to_win(self._rules, view, view.side)
         following = self._rules.next_seat[view.seat]
         theirs = _to_win(self._rules, view, view.side_of(following))
-        # After the last card of a batch, the next player holds three new ones.
-        held = view.hand_sizes[following] or 3
+        held = view.hand_sizes[following]
         unseen = [0] * 10
         for card in view.unseen:
             unseen[STEP[card]] += 1
@@ -63,22 +66,22 @@ class Careful:
             gain, left = points.play(self._rules, at, STEP[card])
             keeps = [other for other in view.hand if other != card]
             threat = self._threat(left, unseen, held, theirs)
-            return self._worth(gain, mine) - threat + HOPE * self._hope(left, keeps)
+            return self._worth(gain) - threat + HOPE * self._hope(left, keeps)
 
         return max(view.hand, key=balance)
 
-    def _worth(self, gain: Gain, to_win: int) -> float:
+    def _worth(self, gain: Gain) -> float:
         """Return what a play is worth to whoever makes it, in points of margin."""
         cards = gain.cards + gain.reclaimed  # what is taken back leaves another pile as well
-        worth = gain.points + self._card * cards
-        return worth + WIN if gain.points >= to_win else worth
+        return gain.points + self._card * cards
 
     def _threat(self, left: Spot, unseen: list[int], held: int, to_win: int) -> float:
         """Return the worth of the best reply to expect from `held` of the unseen cards."""
         replies = []
         for step, copies in enumerate(unseen):
             if copies:
-                worth = self._worth(points.play(self._rules, left, step)[0], to_win)
+                gain = points.play(self._rules, left, step)[0]
+                worth = self._worth(gain) + (WIN if gain.points >= to_win else 0.0)
                 if worth > 0:
                     replies.append((worth, copies))
         replies.sort(reverse=True)
@@ -95,9 +98,7 @@ class Careful:
     def _hope(self, left: Spot, keeps: list[Card]) -> float:
         """Return the most that a card kept would gain if nobody touched the table."""
         quiet = Spot(left.table, -1, 0, 0, left.made)
-        return max(
-            self._worth(points.play(self._rules, quiet, STEP[card])[0], NEVER) for card in keeps
-        )
+        return max(self._worth(points.play(self._rules, quiet, STEP[card])[0]) for card in keeps)
 
     def _solve(self, view: View, at: Spot) -> Card:
         """Return the best card of the last batch at two players, where nothing is hidden."""
@@ -120,7 +121,7 @@ class Careful:
         gain, left = points.play(self._rules, at, step)
         if gain.cards:
             took_last = 1
-        worth = self._worth(gain, NEVER)
+        worth = self._worth(gain)
         if not other:  # the dealer's last card: what lies on the table goes to the last capturer
             return worth + took_last * self._card * left.table.bit_count()
         at_step = mover.index(step)
@@ -128,13 +129,9 @@ class Careful:
         return worth - max(self._after(left, reply, other, rest, -took_last) for reply in other)
 
 
-NEVER: Final = 1000
-"""More points than a play can bring."""
-
-
 def _to_win(rules: Settings, view: View, side: int) -> int:
     """Return the points that win the match for `side` on the spot, where the preset allows it."""
     if not rules.immediate:
-        return NEVER
+        return 1000  # more than a play can bring
     ahead = max(score for other, score in enumerate(view.scores) if other != side)
     return max(rules.target, ahead + 1) - view.scores[side]

@@ -115,16 +115,13 @@ def _replay_hand(match: Match, number: int, told: HandRecord) -> Iterator[Step]:
     for play, card in enumerate(told.plays, 1):
         if _declares(hand):
             yield from _replay_answers(match, hand, told.declared)
-        place = f"{where}, play {play}"
-        if match.result:
-            raise ReplayError(place, "the match was already over")
         seat = hand.turn
         try:
             events = matches.play(match, seat, card)
         except IllegalMoveError as error:
             stranger = error.reason is Refusal.CARD_NOT_HELD
             problem = f"seat {seat} did not hold the card" if stranger else "the hand was over"
-            raise ReplayError(place, problem) from None
+            raise ReplayError(f"{where}, play {play}", problem) from None
         yield Step(match, events)
     # A match that stopped before anybody's set was told has no answers to replay.
     if _declares(hand) and hand.batch in told.declared:

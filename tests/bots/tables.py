@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pytest
+from tests.referee.biased import biased_deck
 
 from ronda_bots.api import BotClass, SeatInfo
 from ronda_bots.careful import Careful
@@ -18,10 +21,6 @@ from ronda_core.hand import Phase, set_kind
 from ronda_core.match import Match
 from ronda_core.rules import PRESETS, Settings, settings
 from ronda_core.view import View, view
-from tests.referee.biased import biased_deck
-
-if TYPE_CHECKING:
-    import pytest
 
 TABLES = [(name, n) for name, preset in PRESETS.items() for n in preset.players]
 BUILT_IN = (Random, Greedy, Careful)
@@ -35,8 +34,6 @@ def named(table: tuple[str, int]) -> str:
 
 
 def every_table() -> pytest.MarkDecorator:
-    import pytest
-
     return pytest.mark.parametrize(("rules", "players"), TABLES, ids=map(named, TABLES))
 
 
@@ -49,13 +46,13 @@ def info(bot_class: Any, name: str | None = None) -> BotInfo:
 def seat_info(rules: Settings, seat: int) -> SeatInfo:
     names = tuple(f"bot{number}@1" for number in range(rules.players))
     side = rules.side_of[seat]
-    return SeatInfo(
-        seat, side, rules.players, rules.preset.name, rules.target, rules.length, names
-    )
+    return SeatInfo(seat, side, rules.players, rules.preset.name, rules.target, rules.length, names)
 
 
 def one_hand(rules: str, players: int) -> Settings:
-    return settings(rules, players, length=1) if PRESETS[rules].targets else settings(rules, players)
+    return (
+        settings(rules, players, length=1) if PRESETS[rules].targets else settings(rules, players)
+    )
 
 
 def uniform_deck(rng: random.Random, players: int) -> Deck:

@@ -5,22 +5,13 @@ from __future__ import annotations
 import copy
 import inspect
 import random
+from dataclasses import replace
 from functools import cache
 from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
 import pytest
-
-from ronda_bots.careful import Careful
-from ronda_bots.greedy import Greedy
-from ronda_bots.random import Random
-from ronda_core import match as matches
-from ronda_core.cards import PACK, by_rank, parse_cards
-from ronda_core.hand import Phase
-from ronda_core.match import Match
-from ronda_core.rules import settings
-from ronda_core.view import View, view
 from tests.bots.tables import (
     BUILT_IN,
     Deck,
@@ -31,6 +22,16 @@ from tests.bots.tables import (
     sit,
     uniform_deck,
 )
+
+from ronda_bots import points
+from ronda_bots.careful import Careful
+from ronda_bots.greedy import Greedy
+from ronda_bots.random import Random
+from ronda_core import match as matches
+from ronda_core.cards import PACK, STEP, by_rank, parse_cards
+from ronda_core.match import Match
+from ronda_core.rules import settings
+from ronda_core.view import View, view
 
 HANDS_A_TABLE = 1_112  # nine tables: 10,000 hands
 
@@ -173,17 +174,27 @@ def _margin(match: Match, seat: int, card: int) -> int:
 
 @pytest.mark.parametrize("rules", ["cafe", "pagat"])
 def test_careful_takes_a_win_when_it_is_there(rules: str) -> None:
-    whole = settings(rules, 2)
-    match = Match(whole, 0)
-    # An este is there for one point, a run of three for none; at 40 points the este wins.
-    matches.deal(match, _deck("5O 12O 1O 5C 1C 12C 1B 2B 3B 11B"))
-    assert match.hand is not None
-    if match.hand.phase is Phase.DECLARE:
-        for seat in (1, 0):
-            matches.declare(match, seat, False)
-    matches.play(match, 1, _deck("5O")[0])
-    match.hand.scores = (40, 3)
-    assert str(sit(whole, [Careful, Careful])[0].play(view(match, 0))) == "5C"
+    rng = random.Random(f"win {rules}")
+    whole, long = settings(rules, 2), settings(rules, 2, length=1)
+    careful, unaware = sit(whole, [Careful])[0], sit(long, [Careful])[0]
+    wins = changed = 0
+
+    def choose(match: Match, seen: View) -> int:
+        nonlocal wins, changed
+        at = points.spot(seen)
+        pays = {card: points.play(whole, at, STEP[card])[0].points for card in seen.hand}
+        close = replace(seen, scores=tuple(40 if side == seen.side else 3 for side in (0, 1)))
+        if len(seen.hand) > 1 and any(pays.values()):
+            card = careful.play(close)
+            assert pays[card]
+            wins += 1
+            changed += card != unaware.play(close)
+        return rng.choice(seen.hand)
+
+    for number in range(60):
+        play_out(Match(long, number % 2), choose, lambda _: hard_deck(rng, 2))
+    assert wins > 100
+    assert changed
 
 
 def _blocks(better: Any, worse: Any, rules: str, players: int, count: int) -> list[float]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+from tests.bots.tables import every_table, hard_deck, one_hand, play_out, seat_info, uniform_deck
+
 from ronda_bots import points
 from ronda_core import match as matches
 from ronda_core.cards import STEP
@@ -12,8 +14,6 @@ from ronda_core.hand import Phase, Played
 from ronda_core.match import Match
 from ronda_core.rules import Settings, settings
 from ronda_core.view import View, view
-
-from tests.bots.tables import every_table, hard_deck, one_hand, play_out, seat_info, uniform_deck
 
 HANDS = 60
 

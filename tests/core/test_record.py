@@ -236,6 +236,7 @@ def changed(path: str, value: object) -> str:
         ("fair/entries", {}, "fair, entries"),
         ("fair/entries/0", ["bot0@1.0.0"], "fair, entry 0"),
         ("fair/entries/1", ["bot0@1.0.0", None], "fair, entry 1"),
+        ("fair/entries/1", ["bot0@1.0.0", "", ""], "fair, entry 1"),
         ("fair/entries/0", ["bot0@1.0.0", "0x11"], "fair, entry 0"),
     ],
 )
@@ -434,6 +435,28 @@ def test_the_hand_that_was_changed_is_the_one_named(line: str) -> None:
     wrong = [n for n, told in enumerate(record.hands, 1) if told.deck != dealer.deck(n)]
     assert len(wrong) == 1
     assert verify.verify(record).where.startswith(f"hand {wrong[0]}, ")
+
+
+@pytest.mark.parametrize("line", [line for line in FORGED if '"hand-twice"' in line])
+def test_a_hand_after_the_end_is_named(line: str) -> None:
+    verdict = verify.verify(read(line))
+    assert verdict.where == f"hand {len(read(line).hands)}"
+    assert verdict.problem == "the match was already over"
+
+
+def test_an_unknown_outcome_is_named_although_the_match_was_not_played_out() -> None:
+    record, _ = played("cafe", 3, random.Random(1), stop=9)
+    assert verify.verify(record).proven
+    assert verify.verify(replace(record, outcome="stopped")).where == "outcome"
+    assert verify.verify(replace(record, outcome="target")).where.startswith("hand 1, play ")
+
+
+def test_a_master_of_another_length_proves_nothing() -> None:
+    told = FairRecord(fair.SCHEME, "m", fair.commitment(b"short", "m"), b"short", ())
+    record, _ = played("cafe", 2, random.Random(1), stop=0)
+    entries = tuple(map(fair.Entry, record.seats))
+    record = replace(record, id="m", fair=replace(told, entries=entries))
+    assert verify.verify(record).where == "fair, master"
 
 
 def test_a_record_without_a_proof_or_with_a_sealed_one_is_unproven_but_not_false() -> None:

@@ -39,7 +39,7 @@ def card_of(answer: str, hand: Sequence[Card]) -> Card:
     if word.isascii() and word.isdigit() and len(word) < 4:
         if 1 <= int(word) <= len(hand):
             return hand[int(word) - 1]
-        raise PuzzledError(f"You hold {len(hand)} cards: type 1 to {len(hand)}, or {hand[0]}.")
+        raise PuzzledError(f"Type a number from 1 to {len(hand)}, or the card, such as {hand[0]}.")
     try:
         card = parse_card(word)
     except BadCardError:

@@ -115,6 +115,25 @@ class Client:
         answer = await self._call(self._stub.CreateMatch, request)
         return str(answer.match.id)
 
+    async def create_between(
+        self, rules: str, target: int, bots: Sequence[str], request_id: str
+    ) -> str:
+        """Create a match with a bot in every seat; return its id."""
+        request = match_service_pb2.CreateMatchRequest(
+            rules=rules,
+            target=target,
+            seats=[match_service_pb2.SeatOffer(bot=bot) for bot in bots],
+            request_id=request_id,
+        )
+        answer = await self._call(self._stub.CreateMatch, request)
+        return str(answer.match.id)
+
+    async def record(self, match_id: str) -> str:
+        """Return the record of a match that is over: one line of JSON."""
+        request = match_service_pb2.GetRecordRequest(match_id=match_id)
+        answer = await self._call(self._stub.GetRecord, request)
+        return bytes(answer.record).decode()
+
     async def join(self, match_id: str, name: str, request_id: str) -> Seat:
         """Take the first open seat."""
         request = match_service_pb2.JoinMatchRequest(

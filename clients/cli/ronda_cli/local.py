@@ -48,10 +48,10 @@ def play_here(
 ) -> Picture:
     """Play a match against `bots`; return how it ended."""
     person = _Person(stage, ["you", *(bot.identity for bot in bots)], pace)
-    master = secrets.token_bytes(32) if seed is None else seeded_master(seed, 1)
+    master = secrets.token_bytes(32) if seed is None else seeded_master(seed, 0)
     try:
         play_match(
-            "local-1", settings, [person.info(), *bots], master, now=_now, on_step=person.tell
+            "local-0", settings, [person.info(), *bots], master, now=now, on_step=person.tell
         )
     except LeftError:
         if person.broken:  # what a bot may not raise reaches the caller this way
@@ -71,7 +71,8 @@ def _typed() -> str:
     return answer
 
 
-def _now() -> str:
+def now() -> str:
+    """Return the time, as records tell it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 

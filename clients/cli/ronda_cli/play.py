@@ -26,13 +26,7 @@ _TABLE = ("bots", "rules", "players", "target", "hands")
 @options.server
 @click.option("--match", metavar="ID", help="Take an open seat, or go on in yours, on a server.")
 @options.token_file
-@click.option(
-    "--pace",
-    type=click.FloatRange(0, 10),
-    default=0.6,
-    show_default=True,
-    help="Seconds to look at each play of the bots (not on a server).",
-)
+@wishes.pace
 @options.plain
 def play(
     bots: str | None,
@@ -55,6 +49,7 @@ def play(
     number in your hand; q leaves.
     """
     shown = look(plain)
+    pace = pace if shown.screen else 0.0
     if match and not server:
         raise click.UsageError("--match is on a server: name it with --server")
     if match and (written := wishes.given(_TABLE)):
@@ -66,8 +61,7 @@ def play(
 
         seated = local.find_bots(others)
         with _stage(shown) as stage:
-            wait = pace if shown.screen else 0.0
-            final = local.play_here(table, seated, stage, seed=seed, pace=wait)
+            final = local.play_here(table, seated, stage, seed=seed, pace=pace)
         if shown.screen:
             finale(final, shown)
         return
@@ -76,7 +70,7 @@ def play(
     from ronda_cli import remote_play  # noqa: PLC0415 -- grpc is a heavy import
 
     seat = remote_play.Wanted(server, match, name, token_file, table, others)
-    remote_play.play_there(seat, shown)
+    remote_play.play_there(seat, shown, pace)
 
 
 @contextmanager

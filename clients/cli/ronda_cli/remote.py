@@ -19,6 +19,7 @@ from ronda_cli.output import Interrupted
 from ronda_cli.picture import Picture
 from ronda_cli.stage import Stage
 from ronda_cli.story import Cast, tell
+from ronda_core.view import CardPlayed
 
 _ASKED_AGAIN: Final = frozenset({"CARD_NOT_HELD", "FALSE_DECLARATION"})
 _OVERTAKEN: Final = frozenset(
@@ -53,14 +54,22 @@ class Sitting:
     """One viewer at one match: shows what comes, and asks where there is somebody to ask."""
 
     def __init__(
-        self, client: Client, place: Place, stage: Stage, patience: Patience | None = None
+        self,
+        client: Client,
+        place: Place,
+        stage: Stage,
+        *,
+        pace: float = 0.0,
+        patience: Patience | None = None,
     ) -> None:
         self._client = client
         self._place = place
         self._stage = stage
+        self._pace = pace
         self._patience = patience or Patience()
         self._queue: asyncio.Queue[_Item] = asyncio.Queue(1000)
         self._asked: tuple[str, int, int] | None = None
+        self._played = False
         self.picture: Picture | None = None
 
     async def watch(self, known: Picture) -> None:
@@ -75,7 +84,7 @@ class Sitting:
                 elif item is None:
                     self._show()
                 else:
-                    self._take(item)
+                    await self._take(item)
             if item.error:
                 raise item.error
         finally:
@@ -106,9 +115,10 @@ class Sitting:
             error = found
         await self._queue.put(_Stopped(error))
 
-    def _take(self, update: Update) -> None:
+    async def _take(self, update: Update) -> None:
         assert self.picture is not None
         if isinstance(update, Happened):
+            self._played = isinstance(update.happening, CardPlayed)
             told = tell(update.happening, Cast(self.picture.names))
             if told:
                 self._stage.tell(told)
@@ -122,6 +132,8 @@ class Sitting:
                 if not decision:
                     self._stage.answered()
                 self._show()
+                if self._played and self.picture.deadline is None:
+                    await asyncio.sleep(self._pace)
 
     def _decision(self) -> tuple[str, int, int] | None:
         """Return what names the decision that is the viewer's to make now."""

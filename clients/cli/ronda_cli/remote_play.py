@@ -46,7 +46,7 @@ class Seated(NamedTuple):
         return f"Seated({self.place.match_id!r})"
 
 
-def play_there(wanted: Wanted, shown: Look) -> None:
+def play_there(wanted: Wanted, shown: Look, pace: float) -> None:
     """Take the seat, play the match to its end, or say how to come back."""
     seated = asyncio.run(_take_seat(wanted, target(wanted.server)))
     file = ["--token-file", wanted.token_file] if wanted.token_file else []
@@ -57,7 +57,7 @@ def play_there(wanted: Wanted, shown: Look) -> None:
         with ExitStack() as stack:
             screen = shown.screen
             stage = stack.enter_context(Screen().open(cursor=True)) if screen else Paper()
-            final = asyncio.run(_play(seated, stage))
+            final = asyncio.run(_play(seated, stage, pace))
     except LeftError:
         output.note(f"You have left; the match goes on. Come back with: {again}")
         return
@@ -108,11 +108,11 @@ def _brief() -> Patience:
     return Patience(seconds=5.0)
 
 
-async def _play(seated: Seated, stage: Stage) -> Picture | None:
+async def _play(seated: Seated, stage: Stage, pace: float) -> Picture | None:
     client = Client(seated.where, seated.token)
     try:
         known = await client.find(seated.place.match_id)
-        sitting = Sitting(client, seated.place, stage)
+        sitting = Sitting(client, seated.place, stage, pace=pace)
         await sitting.sit(known)
     except RefusedError as error:
         raise error.why.failure(seated.where.given) from None

@@ -20,6 +20,9 @@ from ronda_cli.output import Failure
 @click.option("--key-file", type=click.Path(dir_okay=False), help="The server's own key.")
 @click.option("--allow-plaintext", is_flag=True, help="Listen beyond this machine without TLS.")
 @click.option("--max-matches", type=click.IntRange(1), help="Matches held at once.")
+@click.option(
+    "--bot-delay", type=click.FloatRange(0, 60), help="Seconds a bot waits with each decision."
+)
 @click.option("--drain-seconds", type=click.FloatRange(0), help="Time to finish when stopped.")
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]))
 def serve(**given: object) -> None:
@@ -36,7 +39,8 @@ def serve(**given: object) -> None:
     try:
         app.run(config, lambda addresses: output.line(output.as_json(addresses)))
     except ValueError as error:
-        raise Failure(str(error)) from None
+        hint = "; or give --allow-plaintext" if "plaintext" in str(error) else ""
+        raise Failure(f"{error}{hint}") from None
     except OSError as error:
         raise Failure(f"the service cannot start: {error.strerror or error}") from None
     except SQLAlchemyError as error:

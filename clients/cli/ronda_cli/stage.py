@@ -59,8 +59,8 @@ class Paper:
 
     def ask(self, picture: Picture, question: str) -> None:
         """Write what is needed to answer."""
-        self._described = True
-        for sentence in describe_cards(picture):
+        known, self._described = self._described, True
+        for sentence in describe_cards(picture) if known else describe(picture):
             output.line(sentence)
         output.prompt(question)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ronda_cli import options, output
+from ronda_cli import options, output, wishes
 from ronda_cli.channel import Target, read_token, target
 from ronda_cli.client import Client, RefusedError
 from ronda_cli.follow import Place
@@ -26,8 +26,16 @@ from ronda_cli.stage import Paper, Screen, Stage, finale
 @click.option(
     "--after", type=click.IntRange(0), default=0, help="Go on after the event of this number."
 )
+@wishes.pace
 @options.plain
-def watch(match: str, server: str | None, token_file: str | None, after: int, plain: bool) -> None:
+def watch(
+    match: str,
+    server: str | None,
+    token_file: str | None,
+    after: int,
+    pace: float,
+    plain: bool,
+) -> None:
     """Follow a match of a server as it is played, to its end.
 
     With the token of a seat you see its hand. A lost connection is taken up again where it broke;
@@ -41,7 +49,8 @@ def watch(match: str, server: str | None, token_file: str | None, after: int, pl
     try:
         with ExitStack() as stack:
             stage = stack.enter_context(Screen().open()) if shown.screen else Paper()
-            final = asyncio.run(_watch(where, token, place, stage))
+            wait = pace if shown.screen else 0.0
+            final = asyncio.run(_watch(where, token, place, stage, wait))
     except output.TerminatedError:
         raise
     except KeyboardInterrupt:
@@ -52,11 +61,13 @@ def watch(match: str, server: str | None, token_file: str | None, after: int, pl
         finale(final, shown)
 
 
-async def _watch(where: Target, token: str, place: Place, stage: Stage) -> Picture | None:
+async def _watch(
+    where: Target, token: str, place: Place, stage: Stage, pace: float
+) -> Picture | None:
     client = Client(where, token)
     try:
         known = await client.find(place.match_id)
-        sitting = Sitting(client, place, stage)
+        sitting = Sitting(client, place, stage, pace=pace)
         await sitting.watch(known)
     except RefusedError as error:
         raise error.why.failure(where.given) from None

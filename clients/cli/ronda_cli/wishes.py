@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Sequence
+from typing import Final
 
 import click
 
 from ronda_core.rules import PRESETS, RulesError, Settings, settings
-
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 _FLAGS: Final = {"rules": "--rules", "players": "--players", "target": "--target"}
 DEFAULT_BOT: Final = "careful"
@@ -25,6 +23,15 @@ players: Final = click.option("--players", type=click.IntRange(2, 4), help="How 
 target: Final = click.option("--target", type=click.IntRange(0), help="Points that win the match.")
 hands: Final = click.option(
     "--hands", type=click.IntRange(1), help="Play so many hands instead, without a target."
+)
+
+
+pace: Final = click.option(
+    "--pace",
+    type=click.FloatRange(0, 10),
+    default=0.6,
+    show_default=True,
+    help="Seconds to look at each play, on a screen and without a clock.",
 )
 
 
@@ -44,9 +51,8 @@ def opponents(bots: str | None, players: int | None) -> list[str]:
         raise click.UsageError("--bots: name at least one, such as greedy")
     others = (players or len(named) + 1) - 1
     if len(named) > others:
-        raise click.UsageError(
-            f"--bots: {len(named)} bots have no room beside you in {others + 1} seats"
-        )
+        many = f"{len(named)} bots have no room beside you in {others + 1} seats"
+        raise click.UsageError(f"--bots: {many}")
     return named + named[-1:] * (others - len(named))
 
 

@@ -1,0 +1,210 @@
+"""`ronda doctor`: what this machine lacks, and what to do about it."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from typing import Final, NamedTuple
+
+import click
+
+from ronda_cli import config, options, output
+from ronda_cli.look import NARROWEST, look
+from ronda_cli.output import ExitCode, Failure
+from ronda_cli.text import name, one_line
+
+_PYTHON: Final = (3, 11)
+_NEEDED: Final = (
+    ("alembic", "1.13"),
+    ("click", "8.1.7"),
+    ("googleapis-common-protos", "1.70"),
+    ("grpcio", "1.85.1"),
+    ("grpcio-health-checking", "1.85.1"),
+    ("grpcio-reflection", "1.85.1"),
+    ("prometheus-client", "0.21"),
+    ("protobuf", "7.35.1"),
+    ("rich", "13.7"),
+    ("sqlalchemy", "2.0.36"),
+    ("structlog", "24.4"),
+)
+"""Equal to pyproject's dependencies by test."""
+_PORTS: Final = {50051: "--listen", 50052: "--health-listen", 9464: "--metrics-listen"}
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    level: str
+    """ok, warn or fail."""
+    what: str
+    advice: str = ""
+
+
+@click.command()
+@options.database
+@options.output("table", "json", "jsonl")
+def doctor(database: str | None, form: str) -> int:
+    """Find out what is missing on this machine, and what to do about it.
+
+    Exit code: 1 if something fails, else 0; warnings do not count.
+    """
+    findings = []
+    for check in _checks(database):
+        for finding in check():
+            findings.append(finding)
+            if form == "jsonl":
+                output.line(output.as_json(finding._asdict()))
+            elif form == "table":
+                advice = f": {finding.advice}" if finding.advice else ""
+                output.line(f"{finding.level:<4}  {one_line(finding.what + advice)}")
+    failed = any(finding.level == "fail" for finding in findings)
+    if form == "json":
+        data = {"healthy": not failed, "findings": [finding._asdict() for finding in findings]}
+        output.line(output.as_json(data))
+    return ExitCode.NO if failed else ExitCode.DONE
+
+
+def _checks(database: str | None) -> Iterator[Callable[[], Iterator[Finding]]]:
+    yield _python
+    yield _packages
+    yield _grpc
+    yield lambda: _database(database or "ronda.db")
+    yield _ports
+    yield _terminal
+    yield _configuration
+    yield _bots
+
+
+def _python() -> Iterator[Finding]:
+    version = f"python {platform.python_version()} ({sys.executable})"
+    if sys.version_info >= _PYTHON:
+        yield Finding("ok", version)
+    else:
+        yield Finding("fail", version, "ronda needs 3.11 or newer")
+
+
+def _packages() -> Iterator[Finding]:
+    fine = []
+    for package, floor in _NEEDED:
+        try:
+            version = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            yield Finding("fail", f"{package} is not installed", "pip install ronda again")
+            continue
+        if _numbers(version) < _numbers(floor):
+            advice = f"{floor} or newer is needed: pip install --upgrade {package}"
+            yield Finding("fail", f"{package} {version}", advice)
+        else:
+            fine.append(f"{package} {version}")
+    yield Finding("ok", ", ".join(fine))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
+
+
+def _grpc() -> Iterator[Finding]:
+    try:
+        import grpc  # noqa: PLC0415 -- whether it can be imported is the question
+
+        from ronda.v1 import match_service_pb2_grpc  # noqa: F401, PLC0415
+    except Exception as error:  # noqa: BLE001 -- told, whatever it is
+        advice = f"{type(error).__name__}: {error}: reinstall grpcio and protobuf"
+        yield Finding("fail", "grpc or the ronda.v1 stubs cannot be imported", advice)
+    else:
+        yield Finding("ok", f"grpc {grpc.__version__} and the ronda.v1 stubs can be imported")
+
+
+def _database(database: str) -> Iterator[Finding]:
+    from ronda_server.database import sqlite_path  # noqa: PLC0415 -- a heavy import
+
+    try:
+        path = sqlite_path(database)
+    except ValueError as error:
+        yield Finding("warn", f"database {database}", f"not looked at: {error}")
+        return
+    place = path.absolute().parent
+    try:
+        if path.exists():
+            with path.open("r+b"):
+                pass
+        with tempfile.NamedTemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        advice = f"{error.strerror}: name another place with --database"
+        yield Finding("fail", f"no database can be kept in {place}", advice)
+        return
+    free = shutil.disk_usage(place).free >> 20
+    level, advice = ("ok", "") if free > 200 else ("warn", "make room before serving")
+    yield Finding(level, f"a database can be kept in {place} ({free} MiB free)", advice)
+
+
+def _ports() -> Iterator[Finding]:
+    try:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+    except OSError as error:
+        yield Finding("fail", f"no port can be opened on 127.0.0.1: {error.strerror}")
+        return
+    taken = [port for port in _PORTS if not _is_free(port)]
+    for port in taken:
+        advice = f"is it ronda? else serve with {_PORTS[port]} 127.0.0.1:0"
+        yield Finding("warn", f"port {port} is in use", advice)
+    if not taken:
+        yield Finding("ok", "the ports of ronda serve are free on 127.0.0.1")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _terminal() -> Iterator[Finding]:
+    shown = look()
+    where = f"{shown.width}x{shown.height}" if shown.screen else "not a terminal that is drawn on"
+    colour = "colours" if shown.colour else "no colours"
+    letters = "UTF-8" if shown.unicode else "ASCII only"
+    columns = shutil.get_terminal_size().columns
+    yield Finding("ok", f"terminal: {where}, {letters}, {colour}")
+    if columns < NARROWEST:
+        yield Finding("warn", f"terminal: {columns} columns", f"make it {NARROWEST} wide or more")
+    if not shown.unicode:
+        yield Finding("warn", "terminal: cards are drawn in ASCII", "set PYTHONIOENCODING=utf-8")
+
+
+def _configuration() -> Iterator[Finding]:
+    from ronda_cli.main import COMMANDS  # noqa: PLC0415 -- which imports this module's caller
+
+    try:
+        settings = config.load(COMMANDS)
+    except Failure as failure:
+        yield Finding("fail", "the configuration file", str(failure))
+    else:
+        told = f"read {config.path()}" if settings else f"none at {config.path()}, none is needed"
+        yield Finding("ok", f"configuration: {told}")
+
+
+def _bots() -> Iterator[Finding]:
+    from ronda_bots.registry import discover  # noqa: PLC0415 -- imports every plugin
+
+    found = discover()
+    for broken in found.broken:
+        who = f"bot {name(broken.name)} of {name(broken.distribution)} cannot play"
+        yield Finding("warn", who, broken.problem)
+    if found.bots:
+        yield Finding("ok", "bots: " + ", ".join(bot.identity for bot in found.bots))
+    else:
+        yield Finding(
+            "fail", "no bot is installed", "install ronda as a package: pip install ronda"
+        )

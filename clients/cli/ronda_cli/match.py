@@ -1,0 +1,221 @@
+"""`ronda match`: bots against bots on this machine."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+import click
+
+from ronda_cli import options, output, tables, text, wishes
+from ronda_cli.look import look
+from ronda_cli.output import ExitCode, Failure, Interrupted
+
+if TYPE_CHECKING:
+    from ronda_arena.local import Summary
+    from ronda_core.record import Record
+    from ronda_core.rules import Settings
+
+_ISOLATIONS: Final = ("trusted", "process", "sandbox")
+
+
+@click.command()
+@click.argument("bots", nargs=-1, required=True, metavar="BOT...")
+@wishes.rules
+@wishes.players
+@wishes.target
+@wishes.hands
+@click.option("--games", type=click.IntRange(1), default=1, show_default=True, help="How many.")
+@click.option("--seed", type=int, help="Make the deals, and so the result, repeatable.")
+@click.option(
+    "--records", type=click.Path(dir_okay=False), help="Write the record of each game to a file."
+)
+@click.option(
+    "--isolation",
+    type=click.Choice(_ISOLATIONS),
+    default="trusted",
+    show_default=True,
+    help="How the bots are run.",
+)
+@click.option("--clock", type=click.FloatRange(0, 3600, min_open=True), help="Seconds a decision.")
+@options.output()
+@options.plain
+def match(
+    bots: tuple[str, ...],
+    rules: str,
+    players: int | None,
+    target: int | None,
+    hands: int | None,
+    games: int,
+    seed: int | None,
+    records: str | None,
+    isolation: str,
+    clock: float | None,
+    form: str,
+    plain: bool,
+) -> None:
+    """Let bots play each other, one BOT a seat, as name or name@version.
+
+    Every game has deals of its own. A share of wins comes with the range that 95 % of such ranges
+    hold the true share in. With --seed the same command gives the same result.
+    """
+    if players not in (None, len(bots)):
+        raise click.UsageError(f"--players {players} needs {players} bots, one a seat")
+    table = wishes.wished(rules, len(bots), target, hands)
+    _refuse_what_is_missing(isolation, clock)
+    from ronda_arena.local import games as play_games  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.local import summarise  # noqa: PLC0415
+    from ronda_cli.local import find_bots, now  # noqa: PLC0415
+
+    played = play_games(
+        find_bots(bots), table, games, seed, now=now, secret=lambda: secrets.token_bytes(32)
+    )
+    tally = _Tally(games, form)
+    try:
+        with ExitStack() as stack:
+            file = stack.enter_context(_open(records)) if records else None
+            summary = summarise(tally.each(played, file))
+    except KeyboardInterrupt:
+        where = f"; the records of these are in {records}" if records else ""
+        output.note(f"{tally.done} of {games} games were played{where}")
+        raise Interrupted from None
+    if form == "json":
+        about = {**_about(table), "games": games, "seed": seed, "isolation": isolation}
+        data = {**about, "forfeits": summary.forfeits, "seats": _seats(summary), "records": records}
+        output.line(output.as_json(data))
+    elif form == "table":
+        _tell(table, summary, tally.last, look(plain).width)
+
+
+def _refuse_what_is_missing(isolation: str, clock: float | None) -> None:
+    if isolation != "trusted":
+        raise Failure(
+            f"--isolation {isolation} is not there yet: bots run in this process, as --isolation"
+            " trusted; give it only bots that you trust",
+            ExitCode.REFUSED,
+        )
+    if clock is not None:
+        raise Failure(
+            "--clock cannot be kept with --isolation trusted: a bot in this process cannot be"
+            " stopped; leave it out",
+            ExitCode.REFUSED,
+        )
+
+
+def _open(records: str) -> TextIO:
+    try:
+        return Path(records).open("w", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise Failure(f"{records} cannot be written: {error.strerror}") from None
+
+
+class _Tally:
+    """Lets every record pass: to the file, to stdout, and to the progress."""
+
+    def __init__(self, games: int, form: str) -> None:
+        self._progress = output.Progress("games", games)
+        self._form = form
+        self.done = 0
+        self.last: Record | None = None
+
+    def each(self, played: Iterator[Record], file: TextIO | None) -> Iterator[Record]:
+        """Yield the records again."""
+        from ronda_core.record import write  # noqa: PLC0415 -- not for `--help`
+
+        for record in played:
+            if file:
+                file.write(write(record) + "\n")
+                file.flush()
+            self.done += 1
+            self.last = record
+            if self._form == "jsonl":
+                output.line(output.as_json(_game(record)))
+            self._progress.step(self.done)
+            yield record
+        self._progress.close()
+
+
+def _about(table: Settings) -> dict[str, Any]:
+    return {
+        "rules": table.preset.name,
+        "players": table.players,
+        "target": table.target,
+        "length": table.length,
+    }
+
+
+def _game(record: Record) -> dict[str, Any]:
+    fault = record.fault
+    return {
+        "id": record.id,
+        "seats": record.seats,
+        "hands": len(record.hands),
+        "score": record.score,
+        "winner": record.winner,
+        "outcome": record.outcome,
+        "fault": fault and {"seat": fault.seat, "cause": str(fault.cause), "detail": fault.detail},
+    }
+
+
+def _seats(summary: Summary) -> list[dict[str, Any]]:
+    seats = []
+    for seat in summary.seats:
+        data: dict[str, Any] = dict(seat.to_json())
+        mean = seat.margin.to_json()
+        known = seat.margin.value is not None
+        margin = {"mean": mean["value"], "low": mean["low"], "high": mean["high"]}
+        data["margin"] = margin if known else None
+        seats.append(data)
+    return seats
+
+
+def _tell(table: Settings, summary: Summary, last: Record | None, width: int) -> None:
+    """Write what the games came to: a table, or where that has no room a block for each seat."""
+    rules = table.preset.name
+    if table.target:
+        rules += f" to {table.target}"
+    elif table.length:
+        rules += f", {table.length} hands"
+    games = "1 game" if summary.games == 1 else f"{summary.games} games"
+    output.line(f"{rules}, {games}")
+    if summary.games == 1 and last:
+        _tell_one(last)
+        return
+    rows = []
+    for seat in summary.seats:
+        share = seat.win_share
+        between = f"{share.low:.0%} to {share.high:.0%}" if share else ""
+        margin = str(seat.margin) if look().unicode else str(seat.margin).replace("±", "+-")
+        rows.append(
+            {
+                "seat": str(seat.seat),
+                "wins": str(seat.wins),
+                "draws": str(seat.draws),
+                "losses": str(seat.losses),
+                "won": f"{seat.wins / summary.games:.1%}",
+                "95 % between": between,
+                "margin": margin,
+                "faults": ", ".join(f"{n} {cause}" for cause, n in seat.faults.items()),
+                "bot": text.name(seat.bot),
+            }
+        )
+    for line in tables.lines(rows, width, left=("bot", "faults")):
+        output.line(line)
+
+
+def _tell_one(record: Record) -> None:
+    from ronda_cli.story import Cast, end  # noqa: PLC0415
+    from ronda_core.view import MatchEnded  # noqa: PLC0415 -- not for `--help`
+
+    fault = record.fault
+    ended = MatchEnded(
+        record.outcome,
+        record.winner,
+        record.score,
+        fault.seat if fault else None,
+        str(fault.cause) if fault else None,
+    )
+    output.line(end(ended, Cast(text.labels(record.seats))))
