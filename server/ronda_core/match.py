@@ -95,6 +95,7 @@ def deal(match: Match, deck: Sequence[int]) -> tuple[MatchEvent, ...]:
 
 def declare(match: Match, seat: int, declares: bool) -> tuple[MatchEvent, ...]:
     """Take `seat`'s answer to the declaring step."""
+    _check_seat(match, seat)
     events = hands.declare(_live(match), seat, declares)
     return _and_end(match, events)
 
@@ -110,6 +111,7 @@ def play(match: Match, seat: int, card: int) -> tuple[MatchEvent, ...]:
 
 def forfeit(match: Match, fault: Fault) -> tuple[MatchEvent, ...]:
     """End the match by `fault`: of two sides the other wins; of three, the higher other one."""
+    _check_seat(match, fault.seat)
     side = match.settings.side_of[fault.seat]
     others = [at for at in range(match.settings.sides) if at != side]
     best = max(match.scores[at] for at in others)
@@ -128,6 +130,12 @@ def copy(match: Match) -> Match:
     new.hand = hands.copy(match.hand) if match.hand else None
     new.result = match.result
     return new
+
+
+def _check_seat(match: Match, seat: int) -> None:
+    """Refuse a seat that is none: a negative one would name another from the end."""
+    if not 0 <= seat < match.settings.players:
+        raise ValueError("there is no such seat")
 
 
 def _live(match: Match) -> Hand:

@@ -19,6 +19,8 @@ from ronda_core.match import Cause, Fault, Finished, Match, MatchEvent
 from ronda_core.rules import Settings
 from ronda_core.strict_json import Fields, RecordError, every, number, octets, only, parse
 
+__all__ = ["FORMAT", "FairRecord", "HandRecord", "Record", "RecordError", "Scribe", "read", "write"]
+
 FORMAT: Final = "ronda-record/1"
 
 _CAUSES: Final[Mapping[str, Cause]] = {cause.value: cause for cause in Cause}

@@ -136,8 +136,8 @@ class Server:
         self.addresses["health_listen"] = _bind(probe, config.health_listen)
         host, port = _split(config.metrics_listen)
         http, _ = await asyncio.to_thread(start_http_server, port, host, self.metrics.registry)
-        self._stack.callback(http.server_close)
-        self._stack.callback(http.shutdown)
+        self._stack.push_async_callback(asyncio.to_thread, http.server_close)
+        self._stack.push_async_callback(asyncio.to_thread, http.shutdown)
         self.addresses["metrics_listen"] = f"{host}:{http.server_port}"
         await probe.start()
         self._stack.push_async_callback(probe.stop, 0)

@@ -821,8 +821,9 @@ def what_stands_beside(record: Data, data: st.DataObject) -> str:
         ("block", 0),
         ("rotation", 0),
     ]
-    key, record[key] = one_of(data, bad)
-    return key
+    key, value = one_of(data, bad)
+    record[key] = value
+    return str(key)
 
 
 @single

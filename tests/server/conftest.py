@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import socketserver
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+from blockbuster import blockbuster_ctx
 
 from ronda.v1 import match_service_pb2 as pb
 from ronda.v1.bot_service_pb2_grpc import BotServiceStub
@@ -23,6 +25,24 @@ def registry() -> Registry:
     return discover()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _quick_end_of_metrics() -> Iterator[None]:
+    """Let the metrics port see at once that it is to close; it looks every half second."""
+    serve_forever: Any = socketserver.BaseServer.serve_forever
+    before = serve_forever.__defaults__
+    serve_forever.__defaults__ = (0.005,)
+    yield
+    serve_forever.__defaults__ = before
+
+
+@pytest.fixture(autouse=True)
+def no_blocking_in_the_loop() -> Iterator[None]:
+    """Let a call of ours that blocks the event loop fail where it is made."""
+    ours = ["ronda_core", "ronda_bots", "ronda_arena", "ronda_server"]
+    with blockbuster_ctx(scanned_modules=ours):
+        yield
+
+
 class Client:
     """A caller: stubs over one channel, and the words that tests repeat."""
 
@@ -31,6 +51,8 @@ class Client:
         self.channel = channel
         self.matches = MatchServiceStub(channel)
         self.bots = BotServiceStub(channel)
+        self.faults = 0
+        """Unknown exceptions that the test has planted."""
 
     async def create(self, *seats: str, **fields: Any) -> pb.CreateMatchResponse:
         """Create a match: each seat is "open", "invited" or a bot's name."""
@@ -81,34 +103,42 @@ def request_id() -> str:
 
 def config(folder: Path, **changes: Any) -> Config:
     """Return a configuration on free ports, with its database in `folder`."""
-    return Config(
-        listen="127.0.0.1:0",
-        health_listen="127.0.0.1:0",
-        metrics_listen="127.0.0.1:0",
-        database=str(folder / "ronda.db"),
-        drain_seconds=1.0,
-        **changes,
-    )
+    defaults: dict[str, Any] = {
+        "listen": "127.0.0.1:0",
+        "health_listen": "127.0.0.1:0",
+        "metrics_listen": "127.0.0.1:0",
+        "database": str(folder / "ronda.db"),
+        "drain_seconds": 1.0,
+    }
+    return Config(**defaults | changes)
 
 
 @pytest.fixture
-async def start(
-    tmp_path: Path, registry: Registry
-) -> AsyncIterator[Callable[..., Any]]:
+async def start(tmp_path: Path, registry: Registry) -> AsyncIterator[Callable[..., Any]]:
     """Return a function that starts a server (again, on the same database) and a client of it."""
-    running: list[tuple[Server, grpc.aio.Channel]] = []
+    running: list[Client] = []
 
-    async def begin(**changes: Any) -> Client:
-        server = Server(config(tmp_path, **changes), registry)
+    async def begin(bots: Registry = registry, **changes: Any) -> Client:
+        server = Server(config(tmp_path, **changes), bots)
         await server.start()
         channel = grpc.aio.insecure_channel(server.addresses["listen"])
-        running.append((server, channel))
-        return Client(server, channel)
+        client = Client(server, channel)
+        running.append(client)
+        return client
 
     yield begin
-    for server, channel in running:
+    for client in running:
+        await stop(client)
+    unknown = [client.server.metrics.errors._value.get() - client.faults for client in running]
+    assert unknown == [0.0] * len(running), "the server met exceptions that it does not know"
+
+
+async def stop(client: Client) -> None:
+    """Stop a server as SIGTERM does, once, and hang up."""
+    if client.channel is not None:
+        channel, client.channel = client.channel, None
+        await client.server.stop()
         await channel.close()
-        await server.stop()
 
 
 @pytest.fixture

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
+
+from ronda_cli.output import is_terminal
 
 _KEYS: Final = {
     b" ": "next",
@@ -39,19 +43,39 @@ _KEYS: Final = {
 }
 
 
-@contextmanager
-def raw() -> Iterator[None]:
-    """Take keys one by one from stdin, and give the terminal back as it was."""
-    import termios  # noqa: PLC0415 -- not on every system
-    import tty  # noqa: PLC0415
+_SEQUENCE: Final = re.compile(rb"\x1b\[[0-9;]*[A-Za-z~]|\x1bO[A-Za-z]|.", re.DOTALL)
 
-    fd = sys.stdin.fileno()
-    before = termios.tcgetattr(fd)
-    try:
-        tty.setcbreak(fd)
-        yield
-    finally:
-        termios.tcsetattr(fd, termios.TCSADRAIN, before)
+
+class Keyboard:
+    """Takes keys from stdin one by one while it is open, and gives the terminal back after."""
+
+    def __init__(self) -> None:
+        self._fd = sys.stdin.fileno()
+        self._pressed: deque[bytes] = deque()
+
+    @contextmanager
+    def open(self) -> Iterator[Keyboard]:
+        """Read keys without Enter and without an echo."""
+        import termios  # noqa: PLC0415 -- not on every system
+        import tty  # noqa: PLC0415
+
+        before = termios.tcgetattr(self._fd)
+        try:
+            tty.setcbreak(self._fd)
+            yield self
+        finally:
+            termios.tcsetattr(self._fd, termios.TCSADRAIN, before)
+
+    def read(self, timeout: float) -> str:
+        """Return the next key's meaning, or an empty text when none came in time or it has none."""
+        if not self._pressed:
+            if not select.select([self._fd], [], [], timeout)[0]:
+                return ""
+            data = os.read(self._fd, 1024)
+            if not data:  # the terminal is gone
+                return "quit"
+            self._pressed.extend(_SEQUENCE.findall(data))
+        return _KEYS.get(self._pressed.popleft(), "")
 
 
 def available() -> bool:
@@ -60,15 +84,4 @@ def available() -> bool:
         import termios  # noqa: PLC0415, F401 -- not on every system
     except ImportError:
         return False
-    return sys.stdin.isatty()
-
-
-def read(timeout: float) -> str:
-    """Return the next key's meaning, or an empty text when none came in time or it has none."""
-    fd = sys.stdin.fileno()
-    if not select.select([fd], [], [], timeout)[0]:
-        return ""
-    pressed = os.read(fd, 8)
-    if not pressed:  # the terminal is gone
-        return "quit"
-    return _KEYS.get(pressed, "")
+    return is_terminal(sys.stdin)

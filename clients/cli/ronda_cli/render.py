@@ -7,7 +7,6 @@ from the right, then cannot push a number out of its column.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Final
 
 from rich.cells import cell_len
@@ -91,11 +90,10 @@ def frame(picture: Picture | None, story: Sequence[Told], look: Look, bottom: st
     rows = look.height - 1
     if beside:
         log = _tail(story, look, look.width - _PICTURE - 3, rows)
+        empty = [Text()] * rows
         body = [
-            _pad(left or Text(), _PICTURE)
-            .append(f" {look.glyphs.wall} ", "dim")
-            .append_text(right or Text())
-            for left, right in zip_longest(drawn[:rows], log)
+            _pad(left.copy(), _PICTURE).append(f" {look.glyphs.wall} ", "dim").append_text(right)
+            for left, right in zip((drawn + empty)[:rows], log + empty, strict=False)
         ]
     else:
         body = drawn[:rows]

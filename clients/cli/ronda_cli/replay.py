@@ -18,7 +18,8 @@ from ronda_core.record import Record
 from ronda_core.verify import ReplayError, Step
 from ronda_core.verify import replay as steps
 
-_HELP = "space/right next  left back  up/down hand  home/end  q leave"
+_HELP = "space next  left back  up/down hand  home/end  q leave"
+_SHORT_HELP = "space next  left back  q leave"
 
 
 class Scene(NamedTuple):
@@ -59,7 +60,8 @@ def perform(record: Record) -> list[Scene]:
     """Return every scene of a record, or say where it breaks."""
     scenes: list[Scene] = []
     try:
-        scenes.extend(_scene(record, step) for step in steps(record))
+        # An answer in the declaring step shows nothing: it is no scene of its own.
+        scenes.extend(scene for step in steps(record) if (scene := _scene(record, step)).told)
     except ReplayError as error:
         if not scenes:
             raise Failure(f"{error}; run `ronda verify` on it") from None
@@ -140,7 +142,7 @@ def _recite(record: Record, scenes: list[Scene], start: int) -> None:
 
 def _step(scenes: list[Scene], at: int) -> None:
     screen = Screen()
-    with screen.open(), keys.raw():
+    with screen.open(), keys.Keyboard().open() as keyboard:
         drawn = -1
         while True:
             if at != drawn or screen.resized:
@@ -148,9 +150,10 @@ def _step(scenes: list[Scene], at: int) -> None:
                 screen.story.extend(
                     told for scene in scenes[max(at - 60, 0) : at + 1] for told in scene.told
                 )
-                screen.show(scenes[at].picture, f"{at + 1}/{len(scenes)}  {_HELP}")
+                can = _HELP if look().width >= 66 else _SHORT_HELP
+                screen.show(scenes[at].picture, f"{at + 1}/{len(scenes)}  {can}")
                 drawn = at
-            key = keys.read(0.25)
+            key = keyboard.read(0.25)
             if key == "quit":
                 return
             at = _move(scenes, at, key)
