@@ -56,6 +56,7 @@ class Seat:
 
     def play(self, view: View) -> Card:
         """Return the card that the bot plays, one of `view.hand`."""
+        held = view.hand  # kept: a bot in this process can reach into its view
         try:
             answer = self._play(view)
         except KeyboardInterrupt:
@@ -64,7 +65,7 @@ class Seat:
             raise _crash("it was asked to play", error) from error
         if type(answer) is not Card:
             answer = _card(answer)
-        if answer not in view.hand:
+        if answer not in held:
             raise BotFaultError(Cause.ILLEGAL, "it played a card that it does not hold")
         return answer
 
@@ -72,6 +73,7 @@ class Seat:
         """Return whether the bot declares a set; by default it declares what it holds."""
         if self._declare is None:
             return view.may_declare
+        may_declare = view.may_declare
         try:
             answer = self._declare(view)
         except KeyboardInterrupt:
@@ -80,7 +82,7 @@ class Seat:
             raise _crash("it was asked to declare", error) from error
         if answer is not True and answer is not False:
             raise BotFaultError(Cause.PROTOCOL, "declare() answered with something but a bool")
-        if answer and not view.may_declare:
+        if answer and not may_declare:
             raise BotFaultError(Cause.ILLEGAL, "it declared a set that it does not hold")
         return answer
 

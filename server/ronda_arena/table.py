@@ -10,8 +10,8 @@ from ronda_bots.api import SeatInfo
 from ronda_bots.registry import BotInfo
 from ronda_core import match as matches
 from ronda_core.fair import SCHEME, Dealer, Entry, commitment
-from ronda_core.hand import IllegalMoveError, Phase
-from ronda_core.match import Cause, Fault, Match, MatchEvent
+from ronda_core.hand import Phase
+from ronda_core.match import Fault, Match, MatchEvent
 from ronda_core.record import FairRecord, Record, Scribe
 from ronda_core.rules import Settings
 from ronda_core.view import private, story, view
@@ -105,13 +105,13 @@ class _Table:
                 identities,
             )
             try:
-                self._seats.append(Seat(info, about, dealer.bot_seed(number)))
+                seat = Seat(info, about, dealer.bot_seed(number))
             except BotFaultError as fault:
                 self._forfeit(number, fault)
                 return
-        self._observers = [
-            (number, seat) for number, seat in enumerate(self._seats) if seat.observes
-        ]
+            self._seats.append(seat)
+            if seat.observes:
+                self._observers.append((number, seat))
 
     def play(self, dealer: Dealer) -> None:
         """Deal, ask and step until the match is over."""
@@ -131,13 +131,10 @@ class _Table:
         turn = match.hand.turn
         try:
             card = self._seats[turn].play(view(match, turn, self._sequence))
-            events = matches.play(match, turn, card)
         except BotFaultError as fault:
             self._forfeit(turn, fault)
-        except IllegalMoveError as error:  # a bot that has reached into its view
-            self._forfeit(turn, BotFaultError(Cause.ILLEGAL, error.reason.value))
         else:
-            self._tell(events)
+            self._tell(matches.play(match, turn, card))
 
     def _ask_declarations(self) -> None:
         """Take every seat's answer before any is told."""
@@ -155,12 +152,7 @@ class _Table:
         for number, answer in enumerate(answers):
             if match.result is not None:  # somebody could not bear to be told
                 return
-            try:
-                events = matches.declare(match, number, answer)
-            except IllegalMoveError as error:  # a bot that has reached into its view
-                self._forfeit(number, BotFaultError(Cause.ILLEGAL, error.reason.value))
-                return
-            self._tell(events)
+            self._tell(matches.declare(match, number, answer))
 
     def _forfeit(self, seat: int, fault: BotFaultError) -> None:
         if self._match.result is None:

@@ -41,7 +41,7 @@ _SERVICES: Final = tuple(
 )
 _OPTIONS: Final = (
     ("grpc.so_reuseport", 0),  # two servers must never share a port in silence
-    ("grpc.max_receive_message_length", 16 * 1024),
+    ("grpc.max_receive_message_length", 64 * 1024),  # the edge refuses from 16 KiB on, by reason
     ("grpc.max_metadata_size", 8 * 1024),
     ("grpc.absolute_max_metadata_size", 16 * 1024),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),

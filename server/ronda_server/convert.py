@@ -172,7 +172,7 @@ def public_view(seen: PublicView, game: Game) -> bytes:
 def private_view(own: Private) -> bytes:
     """Return what a seat's view adds: bytes to append to the public part."""
     return view_pb2.View(
-        seat=own.seat, hand=_cards(own.hand), may_declare=own.may_declare
+        seat=own.seat, hand=_cards(tuple(sorted(own.hand))), may_declare=own.may_declare
     ).SerializeToString()
 
 
@@ -234,7 +234,7 @@ def _tell(message: event_pb2.Event, told: Told, game: Game) -> None:
                     hand_number=told.hand_number,
                     batch=told.batch,
                     dealer=told.dealer,
-                    hand=_cards(told.hand),
+                    hand=_cards(tuple(sorted(told.hand))),
                     hand_sizes=told.hand_sizes,
                     table=_cards(told.table),
                     stock=told.stock,
@@ -259,7 +259,7 @@ def _tell(message: event_pb2.Event, told: Told, game: Game) -> None:
                 event_pb2.HandEnded(
                     hand_number=told.hand_number,
                     leftovers=_cards(told.leftovers),
-                    leftovers_side=told.leftovers_side,
+                    leftovers_side=told.leftovers_side if told.leftovers else None,
                     pile_counts=told.pile_counts,
                     awards=_awards(told.awards),
                     scores=told.scores,

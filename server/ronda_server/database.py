@@ -8,7 +8,7 @@ from typing import Any
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -55,16 +55,21 @@ def prepare(connection: Any) -> None:
     cursor.close()
 
 
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
 def upgrade(url: str) -> str:
-    """Bring the database to the newest schema and return its revision."""
+    """Bring the database to the newest schema, all or nothing, and return its revision."""
     made = engine(sqlite_path(url))
+    # The driver begins no transaction for DDL: of a server killed there, half a schema would stay.
+    event.listen(made, "begin", _begin)
     try:
         with as_file(files("ronda_server") / "migrations") as scripts, made.begin() as connection:
             config = Config()
             config.set_main_option("script_location", str(scripts).replace("%", "%%"))
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
-        with made.connect() as connection:
             return str(
                 connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
             )

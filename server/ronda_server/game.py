@@ -122,6 +122,8 @@ class Game:
     result: Finished | None = None
     created_seats: tuple[SeatState, ...] = ()
     """As they were offered."""
+    filled_at: int = 0
+    """When the last seat was taken."""
 
     def __repr__(self) -> str:
         return f"<Game {self.id}, {self.sequence} events>"
@@ -214,6 +216,7 @@ def copy(game: Game) -> Game:
         game.cancel_agreed,
         game.result,
         game.created_seats,
+        game.filled_at,
     )
 
 
@@ -244,6 +247,8 @@ def _number(game: Game, steps: Iterator[_Step], time: int) -> list[Happened]:
         if kind in _OPENERS:
             game.opened = game.sequence
             game.opened_at = time
+        if kind == "joined" and game.full:
+            game.filled_at = time
     game.last_time = time
     if game.match and not game.started:
         game.started = time
@@ -296,8 +301,9 @@ def _played(game: Game, data: dict[str, Any]) -> Iterator[_Step]:
 def _cancel_agreed(game: Game, data: dict[str, Any]) -> Iterator[_Step]:
     game.cancel_agreed |= {data["seat"]}
     yield "cancel_agreed", CancelAgreed(data["seat"]), None, None
-    persons = {at for at, seat in enumerate(game.seats) if seat.kind == PERSON}
-    sides = {game.settings.side_of[at] for at in persons}
+    # A bot agrees to everything; a seat that nobody has taken yet, to nothing.
+    others = {at for at, seat in enumerate(game.seats) if seat.kind != BOT}
+    sides = {game.settings.side_of[at] for at in others}
     agreed = {game.settings.side_of[at] for at in game.cancel_agreed}
     if sides <= agreed:
         yield from _tell(game, matches.cancel(_match(game)))
@@ -415,7 +421,7 @@ def due(game: Game) -> int:
     if game.match or game.over:
         return game.deadline
     late = any(seat.kind == PERSON and not seat.ready for seat in game.seats)
-    return game.last_time + READY_MICROS if late and game.full else 0
+    return game.filled_at + READY_MICROS if late and game.full else 0
 
 
 def lateness(game: Game) -> Decision:

@@ -1,8 +1,8 @@
 """Live matches: judge a command, step, append, and only then tell; the one place that decides.
 
-A command runs to its end even if its caller hangs up: it works on a copy of the game, appends what
-happened, and the copy becomes the game when that is committed. Commands on one match wait for one
-another; those on different matches share commits.
+A command works on a copy of the game, appends what happened, and the copy becomes the game when
+that is committed. If its caller hangs up meanwhile, what was committed is read back from the log.
+Commands on one match wait for one another; those on different matches share commits.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ class Host:
                 live.timer.cancel()
             if live.driver:
                 live.driver.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        while self._tasks:  # what is cancelled may leave a task that reads what became of it
+            await asyncio.gather(*self._tasks, return_exceptions=True)
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def drain(self) -> None:
@@ -112,14 +113,15 @@ class Host:
         return await asyncio.shield(task)
 
     async def command(
-        self, live: Live, caller: bytes, request: Request, decide: Callable[[Game], Decision]
+        self, live: Live, caller: bytes, request: Request, decide: Callable[[Game], Decision | int]
     ) -> int:
         """Take a command and return the number of the event that it became.
 
-        `decide` sees the game as it is and says what is to happen, or refuses. `caller` tells the
-        callers of one match apart: a request id is one caller's.
+        `decide` sees the game as it is and says what is to happen, or refuses, or names the event
+        by which it is so already. `caller` tells the callers of one match apart: a request id is
+        one caller's.
         """
-        return await self.to_the_end(self._take(live, caller, request, decide))
+        return await self._take(live, caller, request, decide)
 
     async def record(self, live: Live) -> Record:
         """Return the record of a match that is over."""
@@ -151,7 +153,7 @@ class Host:
         return task
 
     async def _take(
-        self, live: Live, caller: bytes, request: Request, decide: Callable[[Game], Decision]
+        self, live: Live, caller: bytes, request: Request, decide: Callable[[Game], Decision | int]
     ) -> int:
         async with live.lock:
             await self._refresh(live)
@@ -163,7 +165,10 @@ class Host:
                 return known[1]
             if self.draining:
                 raise ServiceError(Reason.DRAINING)
-            return await self._advance(live, decide(live.game), Request(key, request.content))
+            decided = decide(live.game)
+            if isinstance(decided, int):
+                return decided
+            return await self._advance(live, decided, Request(key, request.content))
 
     async def _advance(self, live: Live, decision: Decision, request: Request | None) -> int:
         """Step, append, and tell; the caller holds the lock of the match."""
@@ -181,6 +186,10 @@ class Host:
 
         try:
             await self.log.submit(work)
+        except asyncio.CancelledError:
+            live.stale = True
+            self.spawn(self._catch_up(live))
+            raise
         except (StorageError, ConflictError) as problem:
             live.stale = True
             _log.error("an event was not stored", match=after.id, problem=str(problem))
@@ -211,7 +220,7 @@ class Host:
                 if answer:
                     if self._bot_delay:
                         await asyncio.sleep(self._bot_delay)
-                    await self.to_the_end(self._take_answer(live, answer))
+                    await self._take_answer(live, answer)
         except BotNotFoundError:
             # It was uninstalled while its match was open; with it back, a restart goes on.
             _log.error("a bot is gone", match=live.game.id)
@@ -302,6 +311,7 @@ class Host:
         if not live.stale:
             return
         try:
+            await self.log.submit(_nothing)  # whatever was under way is decided after this
             facts = await self.log.read(live.game.id, live.game.sequence)
         except Exception as problem:
             raise ServiceError(Reason.STORAGE_UNAVAILABLE) from problem
@@ -314,6 +324,10 @@ class Host:
             )
             facts = facts[len(happened) :]
             self._tell(live, after, happened)
+
+    async def _catch_up(self, live: Live) -> None:
+        async with live.lock:
+            await self._refresh(live)
 
     def _shelve(self, live: Live) -> None:
         """Keep what waits or runs, and for a while what is over: its record is wanted now."""
@@ -334,6 +348,10 @@ class Host:
             if problem and not isinstance(problem, ServiceError):
                 self.metrics.errors.inc()
                 _log.error("a task failed", problem=type(problem).__name__)
+
+
+def _nothing(_connection: sqlite3.Connection) -> None:
+    """Do nothing, in turn."""
 
 
 def _replayed(

@@ -7,9 +7,11 @@ What is stored is a keyed digest; neither the log nor a backup holds a token.
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import os
+import tempfile
 from enum import Enum
 from pathlib import Path
 from typing import Final
@@ -128,13 +130,29 @@ class Keys:
 
 def load_key(path: Path) -> bytes:
     """Return the key kept in `path`, made on first use and readable by its owner only."""
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+    with contextlib.suppress(FileNotFoundError):
         return path.read_bytes()
-    with os.fdopen(handle, "wb") as file:
-        key = os.urandom(32)
-        file.write(key)
-        file.flush()
-        os.fsync(file.fileno())
-    return key
+    # Written aside and then linked: there is a whole key or none, and one only, whoever is killed
+    # or starts at the same moment.
+    handle, aside = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(os.urandom(32))
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(aside, path)
+    finally:
+        Path(aside).unlink()
+    _keep_name(path)
+    return path.read_bytes()
+
+
+def _keep_name(path: Path) -> None:
+    """Flush the folder of `path`: a file whose name is not on disk is lost with the power."""
+    if os.name == "posix":
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

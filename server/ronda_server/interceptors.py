@@ -147,25 +147,30 @@ def _place(problem: BaseException) -> str:
     )
 
 
-_MALFORMED: Final = object()
-"""Stands for a request whose bytes are no message; grpc would answer with the parser's words."""
+_MOST_BYTES: Final = 16 * 1024
+"""Of a request. The transport takes more, so that what is somewhat larger is told the reason."""
 
 
 def _reader(read: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
-    """Return a deserializer that never fails."""
+    """Return a deserializer that never fails: grpc would answer with the parser's words.
+
+    Instead of a request it returns why there is none.
+    """
 
     def reading(data: bytes) -> Any:
+        if len(data) > _MOST_BYTES:
+            return Reason.MESSAGE_TOO_LARGE
         try:
             return read(data)
         except DecodeError:
-            return _MALFORMED
+            return Reason.REQUEST_INVALID
 
     return reading
 
 
 def _whole(request: Any) -> Any:
-    if request is _MALFORMED:
-        raise ServiceError(Reason.REQUEST_INVALID)
+    if isinstance(request, Reason):
+        raise ServiceError(request)
     return request
 
 

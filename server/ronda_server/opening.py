@@ -46,15 +46,18 @@ class Opening:
         per_decision: int,
         visibility: str,
         request: Request,
-    ) -> tuple[Live, str, list[Invitation]]:
-        """Create a match and return it with its owner token and invitations.
+    ) -> tuple[Game, str, list[Invitation]]:
+        """Create a match and return it, as it was then, with its owner token and invitations.
 
         The same request again returns the same match and tokens.
         """
         live = await self._host.to_the_end(
             self._create(settings, offers, per_decision, visibility, request, "")
         )
-        return live, *self._tokens(live.game, request)
+        made = live.game
+        first = live.audience.history[0].fact
+        game, _ = games.create(made.id, first, made.commitment, made.master)
+        return game, *self._tokens(game, request)
 
     async def rematch(self, live: Live, seat: int, request: Request) -> tuple[Live, str]:
         """Seat `seat` again in the match that follows, made by the first who asks."""

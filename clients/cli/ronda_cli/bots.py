@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ronda_cli import options, output
+from ronda_cli import options
+from ronda_cli import output as out
+from ronda_cli.lazy import ConfiguredGroup
 from ronda_cli.look import look
 from ronda_cli.text import name, one_line
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from ronda_bots.registry import BotInfo
 
 
-@click.group()
+@click.group(cls=ConfiguredGroup)
 def bots() -> None:
     """Show the bots that can be seated."""
 
@@ -23,7 +25,7 @@ def bots() -> None:
 @bots.command("list")
 @options.output()
 @options.plain
-def list_(form: str, plain: bool) -> None:
+def list_(output: str, plain: bool) -> None:
     """List the installed bots.
 
     What cannot play is told on stderr, with the package that brought it; it stops nothing.
@@ -31,7 +33,7 @@ def list_(form: str, plain: bool) -> None:
     from ronda_bots.registry import discover  # noqa: PLC0415 -- imports every plugin
 
     found = discover()
-    if form == "table":
+    if output == "table":
         for bot in found.bots:
             _tell(bot, plain)
     else:
@@ -40,15 +42,15 @@ def list_(form: str, plain: bool) -> None:
             {"name": one.name, "distribution": one.distribution, "problem": one.problem}
             for one in found.broken
         ]
-        if form == "json":
-            output.line(output.as_json({"bots": data, "broken": broken}))
-        for bot_data in data if form == "jsonl" else ():
-            output.line(output.as_json(bot_data))
+        if output == "json":
+            out.line(out.as_json({"bots": data, "broken": broken}))
+        for bot_data in data if output == "jsonl" else ():
+            out.line(out.as_json(bot_data))
     for one in found.broken:
         culprit = f"{name(one.name)} of {name(one.distribution)}"
-        output.note(one_line(f"cannot play: {culprit}: {one.problem}"))
+        out.note(one_line(f"cannot play: {culprit}: {one.problem}"))
     if not found.bots:
-        output.note("no bot is installed: is ronda itself? (pip install ronda)")
+        out.note("no bot is installed: is ronda itself? (pip install ronda)")
 
 
 def _data(bot: BotInfo) -> dict[str, str]:
@@ -62,16 +64,16 @@ def _tell(bot: BotInfo, plain: bool) -> None:
     source = f"{name(data['distribution'])} {name(data['distribution_version'], otherwise='')}"
     shown = look(plain)
     if plain or not shown.screen:
-        output.line(f"{who:<24}  {source.strip():<24}  {data['description']}".rstrip())
+        out.line(f"{who:<24}  {source.strip():<24}  {data['description']}".rstrip())
         return
     if shown.width < 80:
-        output.line(f"{who}  {source}".rstrip())
+        out.line(f"{who}  {source}".rstrip())
         start = "  "
     else:
         start = f"{who:<20}  {source.strip():<18}  "
     rest = "  " if shown.width < 80 else " " * len(start)
     if data["description"] or start.strip():
-        output.line(
+        out.line(
             textwrap.fill(
                 data["description"], shown.width, initial_indent=start, subsequent_indent=rest
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import grpc
 
@@ -17,8 +17,8 @@ from ronda.v1.match_service_pb2_grpc import MatchServiceStub
 from ronda_cli import refusal, text
 from ronda_cli.channel import Target, channel
 from ronda_cli.picture import Picture
-from ronda_cli.refusal import Refusal
 from ronda_cli.story import CancelAgreed, Cast, Happening, Other, SeatTaken, end
+from ronda_cli.updates import Ended, Happened, Quiet, RefusedError, Seat, Seen, Update
 from ronda_core.cards import CARDS, Card
 from ronda_core.hand import Award
 from ronda_core.view import (
@@ -34,54 +34,6 @@ from ronda_core.view import (
 
 _ANSWER_WITHIN: Final = 10.0
 """Seconds for a call that is not a stream."""
-
-
-class RefusedError(Exception):
-    """A call that the server, or the way to it, refused."""
-
-    def __init__(self, why: Refusal) -> None:
-        super().__init__(why.text)
-        self.why = why
-
-
-class Seat(NamedTuple):
-    """A seat that was taken, and the key to it."""
-
-    seat: int
-    token: str
-
-    def __repr__(self) -> str:
-        return f"Seat({self.seat})"
-
-
-class Seen(NamedTuple):
-    """How a match stands."""
-
-    sequence: int
-    picture: Picture
-
-
-class Happened(NamedTuple):
-    """One event, which may be of a kind that says nothing to this version."""
-
-    sequence: int
-    happening: Happening
-
-
-class Quiet(NamedTuple):
-    """Nothing has happened."""
-
-    sequence: int
-
-
-class Ended(NamedTuple):
-    """The stream is over: match_over, draining, taken_over, too_slow, match_expired or else."""
-
-    sequence: int
-    why: str
-
-
-Update = Seen | Happened | Quiet | Ended
 
 
 class Client:
@@ -210,7 +162,7 @@ def view_picture(view: view_pb2.View, sent: float = 0.0) -> Picture:
     """Return the picture of a view; its deadline moves to this machine's clock."""
     seat = view.seat if view.HasField("seat") else None
     names = _names(view.seats, seat)
-    cast = Cast(names, view.settings.rules)
+    cast = Cast(names)
     deadline = None
     if view.HasField("deadline"):
         deadline = view.deadline.ToMicroseconds() / 1e6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ def path() -> Path:
     return (Path(base) if base else Path.home() / ".config") / "ronda" / "config.toml"
 
 
-def load(commands: Mapping[str, object]) -> dict[str, Any]:
+def load(commands: Collection[str]) -> dict[str, Any]:
     """Return the settings of the file, or none if it is not there."""
     where = path()
     if not where.is_file():

@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from ronda_cli import options, output
+from ronda_cli.lazy import ConfiguredGroup
 from ronda_cli.output import ExitCode, Failure
 
 
-@click.group()
+@click.group(cls=ConfiguredGroup)
 def db() -> None:
     """Look after the service's database."""
 

@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 
 import click
 
-from ronda_cli import config, options, output
+from ronda_cli import config, options
+from ronda_cli import output as out
 from ronda_cli.look import NARROWEST, look
 from ronda_cli.output import ExitCode, Failure
 from ronda_cli.text import name, one_line
@@ -49,7 +50,7 @@ class Finding(NamedTuple):
 @click.command()
 @options.database
 @options.output("table", "json", "jsonl")
-def doctor(database: str | None, form: str) -> int:
+def doctor(database: str | None, output: str) -> int:
     """Find out what is missing on this machine, and what to do about it.
 
     Exit code: 1 if something fails, else 0; warnings do not count.
@@ -58,15 +59,15 @@ def doctor(database: str | None, form: str) -> int:
     for check in _checks(database):
         for finding in check():
             findings.append(finding)
-            if form == "jsonl":
-                output.line(output.as_json(finding._asdict()))
-            elif form == "table":
+            if output == "jsonl":
+                out.line(out.as_json(finding._asdict()))
+            elif output == "table":
                 advice = f": {finding.advice}" if finding.advice else ""
-                output.line(f"{finding.level:<4}  {one_line(finding.what + advice)}")
+                out.line(f"{finding.level:<4}  {one_line(finding.what + advice)}")
     failed = any(finding.level == "fail" for finding in findings)
-    if form == "json":
+    if output == "json":
         data = {"healthy": not failed, "findings": [finding._asdict() for finding in findings]}
-        output.line(output.as_json(data))
+        out.line(out.as_json(data))
     return ExitCode.NO if failed else ExitCode.DONE
 
 

@@ -12,9 +12,10 @@ from typing import Final, TypeVar
 
 import grpc
 
-from ronda_cli.client import Client, Ended, Happened, RefusedError, Seen, Update
+from ronda_cli.client import Client
 from ronda_cli.output import ExitCode, Failure
 from ronda_cli.refusal import Refusal
+from ronda_cli.updates import Ended, Happened, RefusedError, Seen, Update
 from ronda_core.view import MatchEnded
 
 _T = TypeVar("_T")
@@ -92,7 +93,7 @@ async def follow(
                     reason = _why(update.why)
         except RefusedError as error:
             if not error.why.retried:
-                raise error.why.failure(client.target.given) from None
+                raise error.why.failure(client.target) from None
             reason = "the connection is lost"
             problem = error.why
         except _GapError:
@@ -102,7 +103,7 @@ async def follow(
             lost = reason
             say(f"{reason}: trying again")
         if not await patience.failed():
-            raise problem.failure(client.target.given)
+            raise problem.failure(client.target)
 
 
 def _why(ended: str) -> str:

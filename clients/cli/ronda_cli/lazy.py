@@ -12,7 +12,23 @@ from click.shell_completion import CompletionItem
 from ronda_cli import config
 
 
-class LazyGroup(click.Group):
+class ConfiguredGroup(click.Group):
+    """Gives each command its part of the configuration file."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, and what the file says for it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if ctx.parent is None and name != "doctor":  # which tells of a broken file itself
+            ctx.default_map = config.load(self.list_commands(ctx))
+        if name and command and ctx.default_map:
+            part = config.defaults(ctx.default_map, name, command)
+            ctx.default_map = {**ctx.default_map, name: part}
+        return name, command, rest
+
+
+class LazyGroup(ConfiguredGroup):
     """Commands by name: where each is, as `module:attribute`, and its line in the help."""
 
     def __init__(self, *args: Any, where: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
@@ -36,18 +52,6 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"'{cmd_name}' is not part of this ronda", ctx) from None
         assert isinstance(command, click.Command)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, and give it its part of the configuration file."""
-        name, command, rest = super().resolve_command(ctx, args)
-        if ctx.parent is None and name != "doctor":  # which tells of a broken file itself
-            ctx.default_map = config.load(self.where)
-        if name and command and ctx.default_map:
-            part = config.defaults(ctx.default_map, name, command)
-            ctx.default_map = {**ctx.default_map, name: part}
-        return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- click's
         """List the commands without importing them."""

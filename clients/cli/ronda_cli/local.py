@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeVar, cast
@@ -11,9 +10,9 @@ from typing import ClassVar, TypeVar, cast
 from ronda_arena.table import play_match
 from ronda_bots.api import BotClass, SeatInfo, View
 from ronda_bots.registry import BotInfo, BotNotFoundError, Registry, discover
-from ronda_cli import asking
+from ronda_cli import asking, typed
 from ronda_cli.asking import LeftError, PuzzledError
-from ronda_cli.output import Failure, Interrupted
+from ronda_cli.output import Failure
 from ronda_cli.picture import Picture, of_view
 from ronda_cli.stage import Stage
 from ronda_cli.story import Cast, end, tell
@@ -61,16 +60,6 @@ def play_here(
     return person.last
 
 
-def _typed() -> str:
-    """Return the next line that the person types, or leave."""
-    answer = sys.stdin.readline()
-    if not answer:
-        raise Interrupted
-    if asking.leaves(answer):
-        raise LeftError
-    return answer
-
-
 def now() -> str:
     """Return the time, as records tell it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -113,7 +102,7 @@ class _Person:
         try:
             while True:
                 self._stage.ask(picture, asking.question(picture))
-                answer = _typed()
+                answer = typed.line()
                 self._stage.answered()
                 try:
                     return understand(answer)

@@ -28,8 +28,19 @@ COMMANDS: Final = {
 }
 
 
+class _EndedError(Exception):
+    """Carries an end past click, which would tell of it in its own words."""
+
+
 class Root(LazyGroup):
     """The outermost group: however a command ends, it ends here."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that is asked for."""
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, click.Abort, BrokenPipeError) as end:
+            raise _EndedError from end
 
     def main(
         self,
@@ -72,14 +83,10 @@ def _run(command: Any) -> int:
     except Failure as failure:
         output.fail(str(failure))
         code = failure.code
-    except TerminatedError as stop:
-        code = 128 + stop.number
-    except (KeyboardInterrupt, click.Abort) as stop:
-        hint = getattr(stop, "hint", "")
-        output.note(f"\ninterrupted{f'; go on with: {hint}' if hint else ''}")
-        code = ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        raise
+    except _EndedError as ended:
+        if isinstance(ended.__cause__, BrokenPipeError):
+            raise ended.__cause__ from None
+        code = _stopped(ended.__cause__)
     except Exception as error:
         if os.environ.get("RONDA_DEBUG"):
             raise
@@ -89,6 +96,17 @@ def _run(command: Any) -> int:
         )
         code = ExitCode.USAGE
     return int(code or ExitCode.DONE)
+
+
+def _stopped(stop: BaseException | None) -> int:
+    """Tell how to go on, where there is a way."""
+    if isinstance(stop, TerminatedError):
+        return 128 + stop.number
+    hint = getattr(stop, "hint", "")
+    if output.is_terminal(sys.stderr):
+        output.note("")  # the terminal has written ^C
+    output.note(f"interrupted; go on with: {hint}" if hint else "interrupted")
+    return ExitCode.INTERRUPTED
 
 
 def _be_careful_with_streams() -> None:

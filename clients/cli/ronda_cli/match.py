@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
-from ronda_cli import options, output, tables, text, wishes
+from ronda_cli import options, tables, text, wishes
+from ronda_cli import output as out
 from ronda_cli.look import look
 from ronda_cli.output import ExitCode, Failure, Interrupted
 
@@ -54,7 +55,7 @@ def match(
     records: str | None,
     isolation: str,
     clock: float | None,
-    form: str,
+    output: str,
     plain: bool,
 ) -> None:
     """Let bots play each other, one BOT a seat, as name or name@version.
@@ -73,20 +74,20 @@ def match(
     played = play_games(
         find_bots(bots), table, games, seed, now=now, secret=lambda: secrets.token_bytes(32)
     )
-    tally = _Tally(games, form)
+    tally = _Tally(games, output)
     try:
         with ExitStack() as stack:
             file = stack.enter_context(_open(records)) if records else None
             summary = summarise(tally.each(played, file))
     except KeyboardInterrupt:
         where = f"; the records of these are in {records}" if records else ""
-        output.note(f"{tally.done} of {games} games were played{where}")
+        out.note(f"{tally.done} of {games} games were played{where}")
         raise Interrupted from None
-    if form == "json":
+    if output == "json":
         about = {**_about(table), "games": games, "seed": seed, "isolation": isolation}
         data = {**about, "forfeits": summary.forfeits, "seats": _seats(summary), "records": records}
-        output.line(output.as_json(data))
-    elif form == "table":
+        out.line(out.as_json(data))
+    elif output == "table":
         _tell(table, summary, tally.last, look(plain).width)
 
 
@@ -115,9 +116,9 @@ def _open(records: str) -> TextIO:
 class _Tally:
     """Lets every record pass: to the file, to stdout, and to the progress."""
 
-    def __init__(self, games: int, form: str) -> None:
-        self._progress = output.Progress("games", games)
-        self._form = form
+    def __init__(self, games: int, output: str) -> None:
+        self._progress = out.Progress("games", games)
+        self._form = output
         self.done = 0
         self.last: Record | None = None
 
@@ -132,7 +133,7 @@ class _Tally:
             self.done += 1
             self.last = record
             if self._form == "jsonl":
-                output.line(output.as_json(_game(record)))
+                out.line(out.as_json(_game(record)))
             self._progress.step(self.done)
             yield record
         self._progress.close()
@@ -180,7 +181,7 @@ def _tell(table: Settings, summary: Summary, last: Record | None, width: int) ->
     elif table.length:
         rules += f", {table.length} hands"
     games = "1 game" if summary.games == 1 else f"{summary.games} games"
-    output.line(f"{rules}, {games}")
+    out.line(f"{rules}, {games}")
     if summary.games == 1 and last:
         _tell_one(last)
         return
@@ -203,7 +204,7 @@ def _tell(table: Settings, summary: Summary, last: Record | None, width: int) ->
             }
         )
     for line in tables.lines(rows, width, left=("bot", "faults")):
-        output.line(line)
+        out.line(line)
 
 
 def _tell_one(record: Record) -> None:
@@ -218,4 +219,4 @@ def _tell_one(record: Record) -> None:
         fault.seat if fault else None,
         str(fault.cause) if fault else None,
     )
-    output.line(end(ended, Cast(text.labels(record.seats))))
+    out.line(end(ended, Cast(text.labels(record.seats))))

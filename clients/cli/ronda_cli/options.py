@@ -44,7 +44,6 @@ def output(*formats: str) -> Callable[[_F], _F]:
     return click.option(
         "-o",
         "--output",
-        "form",
         type=click.Choice(formats or OUTPUT_FORMATS),
         default="table",
         show_default=True,

@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import Any, Final, TextIO
 
-import click
-
 from ronda_cli import text
 
 
@@ -61,17 +59,23 @@ OUTPUT_FORMATS: Final = ("table", "json", "jsonl")
 
 def line(message: object = "") -> None:
     """Write one line of data."""
-    click.echo(message)
+    _write(sys.stdout, f"{message}\n")
 
 
 def note(message: str) -> None:
     """Write one line that is not data."""
-    click.echo(message, err=True)
+    _write(sys.stderr, f"{message}\n")
 
 
 def prompt(question: str) -> None:
-    """Write a question; the answer is typed behind it."""
-    click.echo(question, err=True, nl=False)
+    """Write a question, or what is to be rewritten, without a line's end."""
+    _write(sys.stderr, question)
+
+
+def _write(stream: TextIO, written: str) -> None:
+    # Not click's echo: it takes a stream in ASCII for a mistake and writes UTF-8.
+    stream.write(written)
+    stream.flush()
 
 
 def fail(message: str) -> None:
@@ -129,7 +133,7 @@ class Progress:
         of = f" of {self._total}" if self._total else ""
         told = f"{done}{of} {self._what}"
         if self._rewrite:
-            click.echo("\r" + told.ljust(self._width), err=True, nl=False)
+            prompt("\r" + told.ljust(self._width))
             self._width = len(told)
         else:
             note(told)
@@ -137,5 +141,5 @@ class Progress:
     def close(self) -> None:
         """Take the line away again."""
         if self._width:
-            click.echo("\r" + " " * self._width + "\r", err=True, nl=False)
+            prompt("\r" + " " * self._width + "\r")
             self._width = 0

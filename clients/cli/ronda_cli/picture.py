@@ -146,7 +146,7 @@ def describe_cards(picture: Picture) -> list[str]:
     lines += [f"{picture.names[seat]} declared a {kind}." for seat, kind in picture.declared]
     if picture.phase == "declare":
         waited = ", ".join(picture.names[seat] for seat in picture.waits_for)
-        lines.append(f"Seats declare. To answer: {waited}.")
+        lines.append(f"The seats declare, waiting for {waited}.")
     if picture.seat is not None:
         held = ", ".join(f"{number}: {card}" for number, card in enumerate(picture.hand, 1))
         lines.append(f"Your hand: {held or 'empty'}.")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import click
 
-from ronda_cli import options, output, wishes
+from ronda_cli import options, output, text, wishes
 from ronda_cli.asking import LeftError
 from ronda_cli.look import Look, look
 from ronda_cli.stage import Paper, Screen, Stage, finale
@@ -54,6 +54,8 @@ def play(
         raise click.UsageError("--match is on a server: name it with --server")
     if match and (written := wishes.given(_TABLE)):
         raise click.UsageError(f"--{written[0]} is settled already in a --match")
+    if len(name) > text.NAME_CELLS or name != text.printable(name):
+        raise click.UsageError("--name has at most 40 letters, none of them hidden or a control")
     others = wishes.opponents(bots, players)
     table = wishes.wished(rules, len(others) + 1, target, hands)
     if not server:

@@ -13,6 +13,7 @@ import grpc
 from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 
+from ronda_cli.channel import Target
 from ronda_cli.output import ExitCode, Failure
 from ronda_cli.text import one_line
 
@@ -85,19 +86,21 @@ class Refusal:
             return f"the server says: {self.message}" if self.message else self.code.name
         return TEXTS[self.reason]
 
-    def failure(self, server: str) -> Failure:
+    def failure(self, where: Target) -> Failure:
         """Return the end of a command that this refusal brings."""
         code = _EXITS.get(self.code, ExitCode.REFUSED)
-        if not self.reason and self.retried:
-            late = self.code is _Code.DEADLINE_EXCEEDED
-            why = "does not answer in time" if late else "cannot be reached"
-            return Failure(
-                f"{server} {why}: check --server and that `ronda serve` runs there"
-                + (f" ({self.message})" if self.message and not late else ""),
-                code,
-            )
-        after = f" (after {self.retry_after:.0f} s)" if self.retry_after else ""
-        return Failure(self.text + after, code)
+        if self.reason or not self.retried:
+            after = f" (after {self.retry_after:.0f} s)" if self.retry_after else ""
+            return Failure(self.text + after, code)
+        why = "does not answer in time"
+        if self.code is not _Code.DEADLINE_EXCEEDED:
+            # gRPC tells a chain of causes: the last one says it.
+            said = self.message.rpartition(": ")[2]
+            why = "cannot be reached" + (f" ({said})" if said else "")
+        advice = "check --server, and that `ronda serve` runs there"
+        if where.tls and not where.given.startswith("https"):
+            advice += f"; if it has no TLS, say so: --server http://{where.address}"
+        return Failure(f"{where.given} {why}: {advice}", code)
 
 
 def read(error: grpc.aio.AioRpcError) -> Refusal:

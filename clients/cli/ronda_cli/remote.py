@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import sys
-import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final, NamedTuple
 
 from ronda_cli import asking
 from ronda_cli.asking import LeftError, PuzzledError
-from ronda_cli.client import Client, Happened, RefusedError, Seen, Update, new_request_id
+from ronda_cli.client import Client, new_request_id
 from ronda_cli.follow import Patience, Place, follow, insist
-from ronda_cli.output import Interrupted
+from ronda_cli.output import Interrupted, is_terminal
 from ronda_cli.picture import Picture
 from ronda_cli.stage import Stage
 from ronda_cli.story import Cast, tell
+from ronda_cli.typed import Line, read_lines
+from ronda_cli.updates import Happened, RefusedError, Seen, Update
 from ronda_core.view import CardPlayed
 
 _ASKED_AGAIN: Final = frozenset({"CARD_NOT_HELD", "FALSE_DECLARATION"})
@@ -35,19 +36,13 @@ _OVERTAKEN: Final = frozenset(
 """What the stream explains: the state has moved on."""
 
 
-class _Line(NamedTuple):
-    """What a person has typed; None at the end of the input."""
-
-    text: str | None
-
-
 class _Stopped(NamedTuple):
     """The stream is over, by an error or by the end of the match."""
 
     error: BaseException | None
 
 
-_Item = Update | _Line | _Stopped
+_Item = Update | Line | _Stopped
 
 
 class Sitting:
@@ -70,6 +65,9 @@ class Sitting:
         self._queue: asyncio.Queue[_Item] = asyncio.Queue(1000)
         self._asked: tuple[str, int, int] | None = None
         self._played = False
+        self._sits = False
+        self._asks = False
+        self._typed: deque[str | None] = deque()
         self.picture: Picture | None = None
 
     async def watch(self, known: Picture) -> None:
@@ -79,10 +77,11 @@ class Sitting:
         pump = asyncio.create_task(self._pump(updates))
         try:
             while not isinstance(item := await self._next(), _Stopped):
-                if isinstance(item, _Line):
-                    await self._answer(item)
+                if isinstance(item, Line):
+                    self._typed.append(item.text)
+                    await self._read()
                 elif item is None:
-                    self._show()
+                    self._show()  # the time that is left
                 else:
                     await self._take(item)
             if item.error:
@@ -94,7 +93,8 @@ class Sitting:
 
     async def sit(self, known: Picture) -> None:
         """Show the match and ask the person at the terminal."""
-        read_lines(self._queue, asyncio.get_running_loop())
+        self._sits = True
+        read_lines(self._queue.put, asyncio.get_running_loop())
         await self.watch(known)
 
     async def _next(self) -> _Item | None:
@@ -128,8 +128,10 @@ class Sitting:
             if decision and decision != self._asked:
                 self._asked = decision
                 self._ask()
+                await self._read()
             else:
                 if not decision:
+                    self._asks = False
                     self._stage.answered()
                 self._show()
                 if self._played and self.picture.deadline is None:
@@ -138,11 +140,12 @@ class Sitting:
     def _decision(self) -> tuple[str, int, int] | None:
         """Return what names the decision that is the viewer's to make now."""
         seen = self.picture
-        if seen is None or not asking.question(seen):
+        if seen is None or not self._sits or not asking.question(seen):
             return None
         return seen.phase, seen.hand_number, seen.batch * 100 + 36 - len(seen.hand)
 
     def _ask(self) -> None:
+        self._asks = True
         assert self.picture is not None
         self._stage.ask(self.picture, asking.question(self.picture))
 
@@ -157,27 +160,37 @@ class Sitting:
             left = f", {max(seen.deadline - time.time(), 0):.0f} s left"
         return f"waiting for {waited}{left}" if waited else ""
 
-    async def _answer(self, line: _Line) -> None:
-        """Take what was typed: it counts only while something is asked."""
+    async def _read(self) -> None:
+        """Take what was typed: as an answer while something is asked, else only to leave."""
+        while self._typed:
+            line = self._typed[0]
+            if line is not None and asking.leaves(line):
+                raise LeftError
+            if not self._asks:
+                if is_terminal(sys.stdin):  # an impatient Enter is no answer to what comes next
+                    self._typed.popleft()
+                return
+            self._typed.popleft()
+            if line is None:
+                raise Interrupted
+            await self._answer(line)
+
+    async def _answer(self, line: str) -> None:
         seen = self.picture
-        if line.text is None:
-            raise Interrupted
-        if asking.leaves(line.text):
-            raise LeftError
-        if seen is None or not self._decision():
-            return
+        assert seen is not None
         try:
-            command = self._command(line.text, seen)
+            command = self._command(line, seen)
         except PuzzledError as error:
             self._stage.say(str(error))
             self._ask()
             return
+        self._asks = False
         self._stage.answered()
         try:
             await insist(command, self._stage.say, self._patience)
         except RefusedError as error:
             if error.why.reason not in _ASKED_AGAIN | _OVERTAKEN:
-                raise error.why.failure(self._client.target.given) from None
+                raise error.why.failure(self._client.target) from None
             self._stage.say(error.why.text)
             if error.why.reason in _ASKED_AGAIN:
                 self._ask()
@@ -193,36 +206,3 @@ class Sitting:
             return lambda: self._client.declare(match_id, declares, sequence, request_id)
         card = asking.card_of(answer, seen.hand)
         return lambda: self._client.play(match_id, card, sequence, request_id)
-
-
-def read_lines(queue: asyncio.Queue[_Item], loop: asyncio.AbstractEventLoop) -> None:
-    """Put each line of stdin into a queue, from a thread that nobody has to wait for."""
-
-    def read() -> None:
-        for line in _lines():
-            try:
-                asyncio.run_coroutine_threadsafe(queue.put(_Line(line)), loop).result()
-            except RuntimeError:  # the loop is closed: nobody listens
-                return
-
-    threading.Thread(target=read, daemon=True, name="stdin").start()
-
-
-def _lines() -> Iterator[str | None]:
-    """Yield the lines of stdin, then None.
-
-    They are read below Python's buffer: its lock would be held while the interpreter ends.
-    """
-    try:
-        fd = sys.stdin.fileno()
-    except (OSError, ValueError):  # no file behind it
-        yield from sys.stdin
-        yield None
-        return
-    rest = b""
-    while data := os.read(fd, 4096):
-        *whole, rest = (rest + data).split(b"\n")
-        for line in whole:
-            yield line.decode("utf-8", "replace")
-        rest = rest[-4096:]
-    yield None

@@ -11,13 +11,14 @@ from typing import NamedTuple
 from ronda_cli import output
 from ronda_cli.asking import LeftError
 from ronda_cli.channel import Target, keep_token, read_token, target, token_path
-from ronda_cli.client import Client, RefusedError, new_request_id
+from ronda_cli.client import Client, new_request_id
 from ronda_cli.follow import Patience, Place, insist
 from ronda_cli.look import Look
 from ronda_cli.output import Failure, Interrupted
 from ronda_cli.picture import Picture
 from ronda_cli.remote import Sitting
 from ronda_cli.stage import Paper, Screen, Stage, finale
+from ronda_cli.updates import RefusedError
 from ronda_core.rules import Settings
 
 
@@ -74,7 +75,7 @@ async def _take_seat(wanted: Wanted, where: Target) -> Seated:
     try:
         return await _seat(wanted, where, client)
     except RefusedError as error:
-        raise error.why.failure(where.given) from None
+        raise error.why.failure(where) from None
     finally:
         await client.close()
 
@@ -115,7 +116,7 @@ async def _play(seated: Seated, stage: Stage, pace: float) -> Picture | None:
         sitting = Sitting(client, seated.place, stage, pace=pace)
         await sitting.sit(known)
     except RefusedError as error:
-        raise error.why.failure(seated.where.given) from None
+        raise error.why.failure(seated.where) from None
     finally:
         await client.close()
     return sitting.picture

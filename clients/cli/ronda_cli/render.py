@@ -7,6 +7,7 @@ from the right, then cannot push a number out of its column.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from rich.cells import cell_len
@@ -24,6 +25,8 @@ _BOX: Final = 6
 """Cells of a card in a box, the gap to the next included."""
 _WIDE: Final = 110
 """From here on the story stands beside the picture."""
+_NAME: Final = 14
+"""Cells that a name has at least before there are bars."""
 _PICTURE: Final = 66
 """The widest picture."""
 _MEASURE: Final = Console(width=200, color_system=None, force_terminal=False)
@@ -85,6 +88,8 @@ def told_lines(told: Told, look: Look, width: int) -> list[Text]:
 
 def frame(picture: Picture | None, story: Sequence[Told], look: Look, bottom: str) -> list[Text]:
     """Return a whole screen: the picture, the end of the story, and a line at the bottom."""
+    if picture and story and story[-1].sentence == picture.result:
+        picture = replace(picture, result="")  # once is enough
     drawn = picture_lines(picture, look) if picture else []
     beside = look.width >= _WIDE
     rows = look.height - 1
@@ -139,8 +144,9 @@ def _title(picture: Picture, look: Look, width: int) -> list[Text]:
 
 
 def _seats(picture: Picture, look: Look, width: int) -> list[Text]:
-    bar = 20 if width >= 60 and picture.target else 0
     shown = 11 if picture.open_hands else 3
+    room = width - shown - (26 if width >= 60 else 20) - _NAME
+    bar = max((size for size in (20, 10) if picture.target and size + 2 <= room), default=0)
     head = f"      pts{' ' * (bar + 2 if bar else 0)}  took  {'hand'.ljust(shown)}"
     lines = [Text(head.rstrip(), "dim")]
     order = sorted(range(picture.players), key=lambda seat: (picture.side_of(seat), seat))
@@ -253,7 +259,7 @@ def _notes(picture: Picture, look: Look, width: int) -> list[Text]:
         notes.append(note)
     if picture.phase == "declare" and picture.hand_number:
         waited = ", ".join(picture.names[seat] for seat in picture.waits_for)
-        notes.append(Text(f"declaring; to answer: {waited}"))
+        notes.append(Text(f"declaring, waiting for {waited}"))
     if picture.phase == "waiting":
         notes.append(Text("waiting for the seats to be taken"))
     if picture.result:

@@ -92,7 +92,7 @@ def _find(file: str, game: int) -> Record:
 
 def _scene(record: Record, step: Step) -> Scene:
     match, events = step
-    cast = Cast(text.labels(record.seats), record.rules)
+    cast = Cast(text.labels(record.seats))
     story = views.story(match, events)
     told = [one for event in story if (one := tell(event, cast))]
     told += _opened(match, story, cast)

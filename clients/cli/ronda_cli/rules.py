@@ -8,7 +8,8 @@ from typing import Final
 
 import click
 
-from ronda_cli import options, output
+from ronda_cli import options
+from ronda_cli import output as out
 from ronda_cli.look import look
 from ronda_cli.text import one_line
 from ronda_core.rules import PRESETS, Preset
@@ -42,7 +43,7 @@ _POINTS: Final = (
 @click.argument("preset", required=False, metavar="[PRESET]")
 @options.output("table", "json")
 @options.plain
-def rules(preset: str | None, form: str, plain: bool) -> None:
+def rules(preset: str | None, output: str, plain: bool) -> None:
     """Explain the game and its four presets: playtash, cafe, arabic and pagat.
 
     With a PRESET only what that one says, with -o json as data.
@@ -51,9 +52,9 @@ def rules(preset: str | None, form: str, plain: bool) -> None:
         known = ", ".join(PRESETS)
         raise click.BadParameter(f"there is no preset {one_line(preset, 40)!r}; there are: {known}")
     chosen = [PRESETS[preset]] if preset else list(PRESETS.values())
-    if form == "json":
+    if output == "json":
         data = [asdict(one) for one in chosen]
-        output.line(output.as_json(data[0] if preset else {"presets": data}))
+        out.line(out.as_json(data[0] if preset else {"presets": data}))
         return
     width = min(look(plain).width, 88)
     if not preset:
@@ -96,19 +97,19 @@ _SETS: Final = {
 
 def _game(width: int) -> None:
     for paragraph in _GAME.strip().split("\n\n"):
-        output.line(textwrap.fill(paragraph, width))
-        output.line()
-    output.line("Points")
+        out.line(textwrap.fill(paragraph, width))
+        out.line()
+    out.line("Points")
     for name, what, points in _POINTS:
         first = f"  {name:<8}{points:>2}  "
-        output.line(textwrap.fill(what, width, initial_indent=first, subsequent_indent=" " * 14))
-    output.line()
-    output.line(textwrap.fill(_FOUR, width))
+        out.line(textwrap.fill(what, width, initial_indent=first, subsequent_indent=" " * 14))
+    out.line()
+    out.line(textwrap.fill(_FOUR, width))
 
 
 def _preset(preset: Preset, width: int) -> None:
-    output.line()
-    output.line(preset.name)
+    out.line()
+    out.line(preset.name)
     for name, what in facts(preset).items():
         first = f"  {name:<13}"
-        output.line(textwrap.fill(what, width, initial_indent=first, subsequent_indent=" " * 15))
+        out.line(textwrap.fill(what, width, initial_indent=first, subsequent_indent=" " * 15))

@@ -80,7 +80,6 @@ class Cast:
     """Who plays: `names` by seat as in a picture."""
 
     names: tuple[str, ...]
-    rules: str = ""
 
     @property
     def players(self) -> int:

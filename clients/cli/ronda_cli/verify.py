@@ -7,14 +7,15 @@ from typing import Any
 
 import click
 
-from ronda_cli import lines, options, output, text
+from ronda_cli import lines, options, text
+from ronda_cli import output as out
 from ronda_cli.output import ExitCode, Failure
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.output()
-def verify(files: tuple[str, ...], form: str) -> int:
+def verify(files: tuple[str, ...], output: str) -> int:
     """Check records: rules, deals and results.
 
     A record is proven when its deals follow from a secret that was committed to before the game
@@ -25,24 +26,24 @@ def verify(files: tuple[str, ...], form: str) -> int:
     """
     counts: Counter[str] = Counter()
     results = []
-    progress = output.Progress("records checked")
+    progress = out.Progress("records checked")
     for file in files:
         for result in _judge(file):
             counts[result["verdict"]] += 1
-            if form == "jsonl":
-                output.line(output.as_json(result))
+            if output == "jsonl":
+                out.line(out.as_json(result))
             elif result["verdict"] != "proven":
                 results.append(result)
-                if form == "table":
-                    output.line(_line(result))
+                if output == "table":
+                    (out.note if result["verdict"] == "unreadable" else out.line)(_line(result))
             progress.step(counts.total())
     progress.close()
     code = _code(counts)
     told = {name: counts[name] for name in ("proven", "refused", "unproven", "unreadable")}
-    if form == "json":
-        output.line(output.as_json({"records": counts.total(), **told, "problems": results}))
+    if output == "json":
+        out.line(out.as_json({"records": counts.total(), **told, "problems": results}))
     else:
-        output.note(", ".join(f"{count} {name}" for name, count in told.items() if count))
+        out.note(", ".join(f"{count} {name}" for name, count in told.items() if count))
     return code
 
 

@@ -10,13 +10,14 @@ import click
 
 from ronda_cli import options, output, wishes
 from ronda_cli.channel import Target, read_token, target
-from ronda_cli.client import Client, RefusedError
+from ronda_cli.client import Client
 from ronda_cli.follow import Place
 from ronda_cli.look import look
 from ronda_cli.output import Interrupted
 from ronda_cli.picture import Picture
 from ronda_cli.remote import Sitting
 from ronda_cli.stage import Paper, Screen, Stage, finale
+from ronda_cli.updates import RefusedError
 
 
 @click.command()
@@ -38,8 +39,8 @@ def watch(
 ) -> None:
     """Follow a match of a server as it is played, to its end.
 
-    With the token of a seat you see its hand. A lost connection is taken up again where it broke;
-    Ctrl-C leaves, and says how to go on later.
+    With the token of a seat you see its hand; the stream of whoever plays there ends. A lost
+    connection is taken up again where it broke; Ctrl-C leaves, and says how to go on later.
     """
     where = target(server)
     token = read_token(Path(token_file)) if token_file else ""
@@ -70,7 +71,7 @@ async def _watch(
         sitting = Sitting(client, place, stage, pace=pace)
         await sitting.watch(known)
     except RefusedError as error:
-        raise error.why.failure(where.given) from None
+        raise error.why.failure(where) from None
     finally:
         await client.close()
     return sitting.picture

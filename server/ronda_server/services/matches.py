@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-import uuid
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
@@ -34,6 +33,7 @@ _Context = grpc.aio.ServicerContext[Any, Any]
 
 _PREFIX: Final = "/ronda.v1.MatchService/"
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_UUID: Final = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _FIELDS: Final = {
     "rules": Reason.BAD_RULES,
@@ -98,7 +98,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         visibility = convert.visibility_name(request.visibility)
         if visibility is None:
             raise ServiceError(Reason.REQUEST_INVALID, field="visibility")
-        live, owner, invitations = await self._opening.create(
+        game, owner, invitations = await self._opening.create(
             played_by,
             [self._offer(offer) for offer in request.seats],
             _per_decision(request),
@@ -106,7 +106,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
             asked,
         )
         return pb.CreateMatchResponse(
-            match=convert.match_message(live.game),
+            match=convert.match_message(game),
             owner_token=owner,
             invitations=[
                 pb.Invitation(seat=one.seat, invitation_token=one.token) for one in invitations
@@ -129,7 +129,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         chosen: list[int] = []
 
         def decide(game: Game) -> Decision:
-            at = _free_seat(game, wanted, presented)
+            at = _free_seat(game, wanted, presented, caller == _OWNER)
             chosen.append(at)
             seat_token = self._keys.token(SEAT, game.id, at, asked.key)
             return "joined", {
@@ -140,7 +140,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
                 "commitment": commitment,
             }
 
-        self._check_visible(live, token)
+        caller = self._check_visible(live, token)
         sequence = await self._host.command(live, b"join", asked, decide)
         joined = live.audience.history[sequence - 1].fact.data
         return pb.JoinMatchResponse(
@@ -180,18 +180,23 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         live, caller = await self._holder("CancelMatch", request.match_id, context)
         asked = _request(self._host, "CancelMatch", request)
 
-        def decide(game: Game) -> Decision:
+        def decide(game: Game) -> Decision | int:
             if game.over:
                 raise ServiceError(Reason.MATCH_OVER)
             if caller == _OWNER:
                 if game.played:
                     raise ServiceError(Reason.MATCH_STARTED)
                 return "cancelled", {}
+            if caller in game.cancel_agreed:
+                return _agreed_at(live, caller)
             return "cancel_agreed", {"seat": caller}
 
         key = b"owner" if caller == _OWNER else bytes([caller])
         sequence = await self._host.command(live, key, asked, decide)
-        return pb.CancelMatchResponse(sequence=sequence, cancelled=live.game.state == "cancelled")
+        # What this command brought, not how things stand by now: a retry is told the same.
+        brought = [one.fact.kind for one in live.audience.history[sequence - 1 : sequence + 1]]
+        cancelled = brought in (["cancelled"], ["cancel_agreed", "match_ended"])
+        return pb.CancelMatchResponse(sequence=sequence, cancelled=cancelled)
 
     async def Declare(self, request: pb.DeclareRequest, context: _Context) -> pb.DeclareResponse:
         """Take a seat's answer to the declaring step."""
@@ -347,11 +352,8 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
 
 def _request(host: Host, method: str, request: Any) -> Request:
     """Return what makes a command safe to repeat, or refuse a request id that is not a UUID."""
-    try:
-        canonical = str(uuid.UUID(request.request_id))
-    except ValueError:
-        canonical = ""
-    if canonical != request.request_id.lower():
+    canonical = request.request_id.lower()
+    if not _UUID.fullmatch(canonical):
         raise ServiceError(Reason.BAD_REQUEST_ID, field="request_id")
     message: Message = request
     content = hashlib.sha256(method.encode() + message.SerializeToString(deterministic=True))
@@ -378,7 +380,16 @@ def _check_name(name: str) -> None:
         raise ServiceError(Reason.BAD_NAME, field="name")
 
 
-def _free_seat(game: Game, wanted: int | None, invitation: bytes) -> int:
+def _agreed_at(live: Live, seat: int) -> int:
+    """Return the number of the event by which a seat agreed to cancel."""
+    return next(
+        one.fact.sequence
+        for one in live.audience.history
+        if one.fact.kind == "cancel_agreed" and one.fact.data["seat"] == seat
+    )
+
+
+def _free_seat(game: Game, wanted: int | None, invitation: bytes, owner: bool) -> int:
     """Return the seat that a caller may take: the one asked for, or the first."""
     if wanted is not None and wanted >= len(game.seats):
         raise ServiceError(Reason.BAD_SEAT, field="seat")
@@ -404,6 +415,8 @@ def _free_seat(game: Game, wanted: int | None, invitation: bytes) -> int:
         raise ServiceError(Reason.SEAT_TAKEN)
     if seat.kind == INVITED and wanted != invited:
         raise ServiceError(Reason.BAD_TOKEN if invitation else Reason.TOKEN_REQUIRED)
+    if seat.kind == OPEN and game.visibility == "private" and not owner:
+        raise ServiceError(Reason.BAD_TOKEN)
     return wanted
 
 
