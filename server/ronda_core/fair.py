@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Final, NamedTuple
 
 from ronda_core.cards import STEP
@@ -110,8 +111,17 @@ def deal(key: bytes, players: int) -> tuple[tuple[int, ...], int]:
 
 def legal_table(cards: Sequence[int]) -> bool:
     """Say whether four cards may lie on the first table: no pair, no unbroken run of four."""
-    steps = {STEP[card] for card in cards}
-    return len(steps) == 4 and max(steps) - min(steps) != 3
+    a, b, c, d = cards
+    return _BIT[a] | _BIT[b] | _BIT[c] | _BIT[d] in _LEGAL_RANKS
+
+
+_BIT: Final = tuple(1 << step for step in STEP)
+_LEGAL_RANKS: Final = frozenset(
+    sum(1 << step for step in steps)
+    for steps in combinations(range(10), 4)
+    if steps[3] - steps[0] != 3
+)
+"""Four different ranks as the bits of their steps, but not the runs."""
 
 
 def _lp(data: bytes) -> bytes:

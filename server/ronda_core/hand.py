@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from ronda_core.cards import STEP
 from ronda_core.fair import legal_table
@@ -134,19 +134,14 @@ class Ended(NamedTuple):
         return f"Ended(hand={self.hand})"
 
 
+_Told = TypeVar("_Told")
 HandEvent = Dealt | Answered | Revealed | Played | Ended
 
-_NO_CARDS: Final[tuple[int, ...]] = ()
-_NO_AWARDS: Final[tuple[Award, ...]] = ()
-# A set's strength, for comparing: rondas 1 to 10 by rank, then tringas. 0 is no set.
-_TRINGA_STRENGTH: Final = 10
-_POINTS: Final = (0, *[RONDA] * 10, *[TRINGA] * 10)
-_KINDS: Final = ("", *["ronda"] * 10, *["tringa"] * 10)
 _PLAY: Final = Phase.PLAY
 _DECLARE: Final = Phase.DECLARE
 _OVER: Final = Phase.OVER
-_EMPTY: Final = tuple([0] * count for count in range(11))
-"""What a capture of so many cards leaves on the table."""
+_BARE: Final = [0] * 11
+"""A table without a card; copied, never changed."""
 _new = tuple.__new__  # what NamedTuple's own constructor calls, without the frame around it
 
 
@@ -164,12 +159,9 @@ class Hand:
         "hands",
         "last",
         "last_capturer",
-        "left",
         "number",
-        "on_table",
         "pack",
         "pack_side",
-        "packets",
         "phase",
         "piles",
         "plays",
@@ -193,13 +185,10 @@ class Hand:
     phase: Phase
     turn: int
     """-1 while seats declare and when the hand is over."""
-    left: int
-    """Plays left in this batch."""
     hands: list[list[int]]
     """Secret: cards held, by seat."""
     table: list[int]
     """Card by step of its rank; 0: none. One more place, always 0, ends every run."""
-    on_table: int
     piles: list[int]
     """Cards captured, by side."""
     last_capturer: int
@@ -211,13 +200,12 @@ class Hand:
     pack: tuple[int, ...]
     """What the next link would take back."""
     pack_side: int
-    packets: list[tuple[tuple[int, ...], ...]]
-    """Secret: the cards dealt, by batch and seat."""
     plays: list[int]
     """Cards in the order they were played."""
     last: Played | None
     strengths: list[int]
-    """Secret: sets dealt in this batch, by seat; 0: none, else comparable."""
+    """Secret: sets dealt in this batch, by seat, paid by the rules or not; 0: none, else
+    comparable."""
     answers: list[bool | None]
     """Secret while somebody's is missing."""
     declared: list[tuple[int, int, str]]
@@ -237,54 +225,47 @@ def deal(
     `deck` is all 40 cards in dealing order; `DeckError` if it is not, or if its first table is
     illegal.
     """
-    first = settings.batch_plays
+    deck = tuple(deck)
     if len(deck) != 40 or set(deck) != _WHOLE_PACK:
         raise DeckError("a deck is the 40 different cards")
-    if not legal_table(deck[first : first + 4]):
+    turned_up = deck[settings.batch_plays : settings.batch_plays + 4]
+    if not legal_table(turned_up):
         raise DeckError("the first table has a pair or a run of four")
     hand = Hand()
     hand.settings = settings
     hand.number = number
     hand.dealer = dealer
-    hand.deck = deck = tuple(deck)
-    hand.packets = [
-        tuple([deck[at : at + 3] for at in starts]) for starts in settings.packets[dealer]
-    ]
+    hand.deck = deck
     hand.scores = scores
     hand.batch = 0
     hand.phase = _PLAY
-    hand.table = [0] * 11
-    for card in hand.deck[first : first + 4]:
-        hand.table[STEP[card]] = card
-    hand.on_table = 4
+    hand.table = table = _BARE[:]
+    for card in turned_up:
+        table[STEP[card]] = card
     hand.piles = [0] * settings.sides
     hand.last_capturer = -1
     hand.pack_side = -1
     hand.plays = []
     hand.last = None
-    hand.answers = []
     hand.strengths = []
+    hand.answers = []
     hand.declared = []
     hand.winner = -1
-    return hand, (_deal_batch(hand),)
+    return hand, (_deal_batch(hand, turned_up),)
 
 
 def declare(hand: Hand, seat: int, declares: bool) -> tuple[HandEvent, ...]:
     """Take `seat`'s answer to the declaring step; the last answer reveals and pays the sets."""
-    if not hand.settings.declares:
-        raise IllegalMoveError(Refusal.DECLARATION_AUTOMATIC)
     if hand.phase is not _DECLARE:
-        closed = hand.phase is _PLAY
-        raise IllegalMoveError(Refusal.DECLARATION_CLOSED if closed else Refusal.MATCH_OVER)
-    if hand.answers[seat] is not None:
+        raise IllegalMoveError(_why_not_declare(hand))
+    answers = hand.answers
+    if answers[seat] is not None:
         raise IllegalMoveError(Refusal.ALREADY_DECLARED)
     if declares and not hand.strengths[seat]:
         raise IllegalMoveError(Refusal.FALSE_DECLARATION)
-    hand.answers[seat] = declares
-    answered = Answered(seat, declares)
-    if None in hand.answers:
-        return (answered,)
-    return (answered, _reveal(hand))
+    answers[seat] = declares
+    answered: Answered = _new(Answered, (seat, declares))
+    return (answered,) if None in answers else (answered, _reveal(hand))
 
 
 def play(hand: Hand, card: int) -> tuple[HandEvent, ...]:
@@ -292,60 +273,41 @@ def play(hand: Hand, card: int) -> tuple[HandEvent, ...]:
 
     The events are the play, then the next batch's deal or, after play 36, the count.
     """
-    # The hot path of every search and simulation: it calls nothing until something is paid or
-    # a batch is over.
-    if hand.phase is not _PLAY:
-        pending = hand.phase is _DECLARE
-        raise IllegalMoveError(Refusal.DECLARATION_PENDING if pending else Refusal.MATCH_OVER)
+    # The hot path of every search and simulation: it calls only for what is rarer.
     seat = hand.turn
+    if seat < 0:
+        raise IllegalMoveError(_why_not_play(hand))
+    held = hand.hands[seat]
     try:
-        hand.hands[seat].remove(card)
+        held.remove(card)
     except ValueError:
         raise IllegalMoveError(Refusal.CARD_NOT_HELD) from None
     hand.plays.append(card)
-    hand.left = left = hand.left - 1
     settings = hand.settings
-    table = hand.table
-    step = STEP[card]
-    link = hand.chain_link + 1 if step == hand.chain_step else 0
-    captured = reclaimed = _NO_CARDS
-    if link > 1 and hand.pack:
-        reclaimed = _reclaim(hand, settings.side_of[seat], card)
-    elif table[step]:
-        end = step + 1
-        while table[end]:
-            end += 1
-        captured = tuple(table[step:end])
-        count = end - step
-        table[step:end] = _EMPTY[count]
-        hand.on_table -= count
-        side = settings.side_of[seat]
-        hand.piles[side] += count + 1
-        hand.last_capturer = side
-        if link and settings.reclaims:
-            hand.pack = (card, *captured)
-            hand.pack_side = side
-        else:
-            hand.pack = _NO_CARDS
-    else:
-        table[step] = card
-        hand.on_table += 1
-        hand.pack = _NO_CARDS
-    if settings.este_takes:
-        # What took without being a link starts no chain; the longest chain ends itself.
-        over = link == settings.links if link else captured
-        hand.chain_step = -1 if over else step
-    else:
-        hand.chain_step = step
-    hand.chain_link = link
-
     hand.turn = settings.next_seat[seat]
-    if not link and hand.on_table and (left or hand.batch <= settings.silent_batches):
-        hand.last = played = _new(
-            Played, (seat, card, captured, reclaimed, 0, _NO_AWARDS, hand.scores)
-        )
-        return (played,) if left else (played, _deal_batch(hand))
-    return _settle(hand, seat, card, captured, reclaimed, link)
+    step = STEP[card]
+    if step == hand.chain_step:
+        return _link(hand, seat, card)
+    if hand.chain_link:
+        hand.chain_link = 0
+        hand.pack = ()
+    table = hand.table
+    if table[step]:
+        captured = _capture(hand, settings.side_of[seat], step)
+        # What took without being a link starts no chain where an este must take.
+        hand.chain_step = -1 if settings.este_takes else step
+        if table == _BARE:  # a missa
+            return _settle(hand, seat, card, captured, (), 0)
+    else:
+        captured = ()
+        table[step] = card
+        hand.chain_step = step
+    if not held and seat == hand.dealer and hand.batch > settings.silent_batches:
+        return _settle(hand, seat, card, captured, (), 0)
+    hand.last = played = _new(Played, (seat, card, captured, (), 0, (), hand.scores))
+    if held or seat != hand.dealer:
+        return (played,)
+    return (played, _deal_batch(hand))
 
 
 def copy(hand: Hand) -> Hand:
@@ -359,17 +321,14 @@ def copy(hand: Hand) -> Hand:
     new.batch = hand.batch
     new.phase = hand.phase
     new.turn = hand.turn
-    new.left = hand.left
     new.hands = [held[:] for held in hand.hands]
     new.table = hand.table[:]
-    new.on_table = hand.on_table
     new.piles = hand.piles[:]
     new.last_capturer = hand.last_capturer
     new.chain_step = hand.chain_step
     new.chain_link = hand.chain_link
     new.pack = hand.pack
     new.pack_side = hand.pack_side
-    new.packets = hand.packets
     new.plays = hand.plays[:]
     new.last = hand.last
     new.strengths = hand.strengths[:]
@@ -380,23 +339,65 @@ def copy(hand: Hand) -> Hand:
 
 
 def set_kind(hand: Hand, seat: int) -> str | None:
-    """Return the kind of set that `seat` was dealt in this batch, or None. Secret."""
-    strength = hand.strengths[seat] if hand.strengths else 0
-    return _KINDS[strength] if strength else None
+    """Return the kind of set that pays `seat` in this batch, or None. Secret."""
+    if not hand.settings.has_sets:
+        return None
+    return _KINDS[hand.strengths[seat]] or None
 
 
 _WHOLE_PACK: Final = frozenset(range(1, 41))
 
 
-def _reclaim(hand: Hand, side: int, card: int) -> tuple[int, ...]:
-    """Take over the pack of the link before, and make the new pack of it and `card`."""
-    reclaimed = hand.pack
-    hand.piles[hand.pack_side] -= len(reclaimed)
-    hand.piles[side] += len(reclaimed) + 1
+def _why_not_play(hand: Hand) -> Refusal:
+    pending = hand.phase is _DECLARE
+    return Refusal.DECLARATION_PENDING if pending else Refusal.MATCH_OVER
+
+
+def _why_not_declare(hand: Hand) -> Refusal:
+    if not hand.settings.declares:
+        return Refusal.DECLARATION_AUTOMATIC
+    return Refusal.DECLARATION_CLOSED if hand.phase is _PLAY else Refusal.MATCH_OVER
+
+
+def _capture(hand: Hand, side: int, step: int) -> tuple[int, ...]:
+    """Move a run from the table to the pile of `side`, and the card that takes it."""
+    table = hand.table
     hand.last_capturer = side
-    hand.pack = (card, *reclaimed)
-    hand.pack_side = side
-    return reclaimed
+    if not table[step + 1]:  # a run of one
+        captured: tuple[int, ...] = (table[step],)
+        table[step] = 0
+        hand.piles[side] += 2
+        return captured
+    end = table.index(0, step + 2)
+    captured = tuple(table[step:end])
+    table[step:end] = _BARE[step:end]
+    hand.piles[side] += end - step + 1
+    return captured
+
+
+def _link(hand: Hand, seat: int, card: int) -> tuple[HandEvent, ...]:
+    """Continue the chain with `card`: it takes back the pack of the link before, or as any card."""
+    settings = hand.settings
+    side = settings.side_of[seat]
+    step = hand.chain_step
+    hand.chain_link = link = hand.chain_link + 1
+    captured: tuple[int, ...] = ()
+    reclaimed = hand.pack
+    if reclaimed:
+        hand.piles[hand.pack_side] -= len(reclaimed)
+        hand.piles[side] += len(reclaimed) + 1
+        hand.last_capturer = side
+    elif hand.table[step]:
+        captured = _capture(hand, side, step)
+    else:
+        hand.table[step] = card
+    if link == settings.links:  # the longest chain ends itself
+        hand.chain_step = -1
+        hand.pack = ()
+    elif settings.reclaims and (captured or reclaimed):
+        hand.pack = (card, *captured, *reclaimed)
+        hand.pack_side = side
+    return _settle(hand, seat, card, captured, reclaimed, link)
 
 
 def _settle(
@@ -412,50 +413,51 @@ def _settle(
     Once the match is won nothing later is paid, dealt or counted.
     """
     settings = hand.settings
-    side = settings.side_of[seat]
-    awards = _NO_AWARDS
+    awards: tuple[Award, ...] = ()
     if link:
-        awards = (_award(hand, side, "este", ESTE_POINTS[link]),)
-    last_play = len(hand.plays) == PLAYS
+        awards = _pay_one(hand, settings.side_of[seat], "este", ESTE_POINTS[link])
+    ends = not hand.hands[hand.dealer]
+    last_play = ends and hand.batch == settings.batches
     took = captured or reclaimed
-    swept = took and not hand.on_table and (not last_play or settings.preset.missa_on_last)
-    if swept and hand.winner < 0:
-        awards += (_award(hand, side, "missa", 1),)
-    if not hand.left and hand.winner < 0:
+    missa = took and hand.table == _BARE and (not last_play or settings.preset.missa_on_last)
+    if missa and hand.winner < 0:
+        awards += _pay_one(hand, settings.side_of[seat], "missa", 1)
+    if ends and hand.winner < 0:
         if settings.preset.penalties:
-            awards += _pay(hand, _penalties(hand))
+            awards += _pay(hand, "penalty", _penalties(hand))
         if last_play and settings.preset.closing:
-            awards += _pay(hand, _closing(hand, card, bool(took)))
-    played = Played(seat, card, captured, reclaimed, link, awards, hand.scores)
-    hand.last = played
-    if hand.left or hand.winner >= 0:
+            awards += _pay(hand, "closing", _closing(hand, card, bool(took)))
+    hand.last = played = _new(Played, (seat, card, captured, reclaimed, link, awards, hand.scores))
+    if not ends or hand.winner >= 0:
         return (played,)
     return (played, _end(hand) if last_play else _deal_batch(hand))
 
 
-def _award(hand: Hand, side: int, reason: str, points: int) -> Award:
+def _pay_one(hand: Hand, side: int, reason: str, points: int) -> tuple[Award, ...]:
     """Pay one side, and see whether that wins the match."""
     scores = [*hand.scores]
     scores[side] += points
-    hand.scores = tuple(scores)
-    if hand.settings.immediate:
+    hand.scores = (*scores,)
+    if hand.settings.immediate and scores[side] >= hand.settings.target:
         _check(hand)
     award: Award = _new(Award, (len(hand.plays), side, reason, points))
-    return award
+    return (award,)
 
 
-def _pay(hand: Hand, shares: Sequence[tuple[int, str, int]]) -> tuple[Award, ...]:
+def _pay(hand: Hand, reason: str, shares: Sequence[int]) -> tuple[Award, ...]:
     """Pay several sides in one award: its shares are added first, then the match is checked."""
-    if not shares:
-        return _NO_AWARDS
-    scores = [*hand.scores]
-    for side, _, points in shares:
-        scores[side] += points
-    hand.scores = tuple(scores)
-    if hand.settings.immediate:
-        _check(hand)
     made = len(hand.plays)
-    return tuple(Award(made, side, reason, points) for side, reason, points in shares)
+    scores = [*hand.scores]
+    awards: list[Award] = []
+    for side, points in enumerate(shares):
+        if points:
+            scores[side] += points
+            awards.append(_new(Award, (made, side, reason, points)))
+    if awards:
+        hand.scores = (*scores,)
+        if hand.settings.immediate:
+            _check(hand)
+    return (*awards,)
 
 
 def _check(hand: Hand) -> None:
@@ -474,8 +476,8 @@ def leader(scores: Sequence[int], target: int) -> int:
     return scores.index(best)
 
 
-def _penalties(hand: Hand) -> list[tuple[int, str, int]]:
-    """Return what sets kept silent pay to the opposing sides, summed by side."""
+def _penalties(hand: Hand) -> list[int]:
+    """Return what sets kept silent pay to the opposing sides, by side."""
     settings = hand.settings
     owed = [0] * settings.sides
     for seat, strength in enumerate(hand.strengths):
@@ -483,117 +485,128 @@ def _penalties(hand: Hand) -> list[tuple[int, str, int]]:
             for side in range(settings.sides):
                 if side != settings.side_of[seat]:
                     owed[side] += _POINTS[strength]
-    return [(side, "penalty", points) for side, points in enumerate(owed) if points]
+    return owed
 
 
-def _closing(hand: Hand, card: int, took: bool) -> list[tuple[int, str, int]]:
+def _closing(hand: Hand, card: int, took: bool) -> list[int]:
     """Judge the dealer's last card: a 12 that takes is the dealer's, a 1 or nothing is not."""
+    shares = [0, 0]
     dealer = hand.settings.side_of[hand.dealer]
     step = STEP[card]
     if took and step == 9:
-        return [(dealer, "closing", 5)]
-    if not took or step == 0:
-        return [(1 - dealer, "closing", 5)]
-    return []
+        shares[dealer] = 5
+    elif not took or step == 0:
+        shares[1 - dealer] = 5
+    return shares
 
 
 def _end(hand: Hand) -> Ended:
     """End the hand: the leftovers go to the last capturer, then the cards are counted."""
-    leftovers = tuple(card for card in hand.table if card)
+    leftovers = tuple(filter(None, hand.table))
     side = hand.last_capturer
     hand.piles[side] += len(leftovers)
-    hand.table = [0] * 11
-    hand.on_table = 0
-    hand.pack = _NO_CARDS
+    hand.table = _BARE[:]
+    hand.pack = ()
     hand.chain_step = -1
     hand.phase = _OVER
     hand.turn = -1
     share = hand.settings.fair_share
-    counts = enumerate(hand.piles)
-    awards = _pay(hand, [(at, "cards", count - share) for at, count in counts if count > share])
-    return Ended(hand.number, leftovers, side, tuple(hand.piles), awards, hand.scores)
+    awards = _pay(hand, "cards", [max(0, count - share) for count in hand.piles])
+    ended: Ended = _new(
+        Ended, (hand.number, leftovers, side, tuple(hand.piles), awards, hand.scores)
+    )
+    return ended
 
 
-def _deal_batch(hand: Hand) -> Dealt:
+def _deal_batch(hand: Hand, turned_up: tuple[int, ...] = ()) -> Dealt:
     """Deal three cards to each seat, starting after the dealer, and open the batch."""
-    batch = hand.batch
     settings = hand.settings
-    dealt = hand.packets[batch]
-    hand.hands = [[*held] for held in dealt]
-    hand.batch = batch = batch + 1
-    hand.left = settings.batch_plays
-    hand.turn = settings.next_seat[hand.dealer]
+    dealer = hand.dealer
+    packets = settings.packets[dealer][hand.batch](hand.deck)
+    hand.hands = hands = []
+    hand.strengths = strengths = []
+    for a, b, c in packets:
+        hands.append([a, b, c])
+        strengths.append(_STRENGTH[a][b][c])
+    hand.batch = batch = hand.batch + 1
+    hand.turn = settings.next_seat[dealer]
     hand.chain_step = -1
     hand.chain_link = 0
-    hand.pack = _NO_CARDS
-    awards = _NO_AWARDS
-    if settings.has_sets:
-        hand.strengths = strengths = [
-            _STRENGTH[_HUNDREDS[a] + _TENS[b] + STEP[c]] for a, b, c in dealt
-        ]
-        if settings.declares:
-            hand.answers = [None] * settings.players
-            hand.phase = _DECLARE
-            hand.turn = -1
-        elif max(strengths):
-            awards = _pay_sets(hand, strengths)
-    first = settings.batch_plays
-    table = hand.deck[first : first + 4] if batch == 1 else _NO_CARDS
-    dealt_event: Dealt = _new(
+    hand.pack = ()
+    awards: tuple[Award, ...] = ()
+    if settings.declares:
+        hand.answers = [None] * settings.players
+        hand.phase = _DECLARE
+        hand.turn = -1
+    elif settings.has_sets and any(strengths):
+        awards = _pay_sets(hand, strengths)
+    stock = PLAYS - batch * settings.batch_plays
+    dealt: Dealt = _new(
         Dealt,
-        (
-            hand.number,
-            batch,
-            hand.dealer,
-            dealt,
-            table,
-            PLAYS - batch * first,
-            awards,
-            hand.scores,
-            hand.turn,
-        ),
+        (hand.number, batch, dealer, packets, turned_up, stock, awards, hand.scores, hand.turn),
     )
-    return dealt_event
+    return dealt
 
 
 def _reveal(hand: Hand) -> Revealed:
     """Publish the kinds of all declared sets, pay them, and open the plays of the batch."""
-    settings = hand.settings
     hand.phase = _PLAY
-    hand.turn = settings.next_seat[hand.dealer]
-    told = [
-        strength if answer else 0
-        for strength, answer in zip(hand.strengths, hand.answers, strict=True)
-    ]
-    kinds = tuple((seat, _KINDS[strength]) for seat, strength in enumerate(told) if strength)
-    hand.declared += [(hand.batch, seat, kind) for seat, kind in kinds]
-    awards = _pay_sets(hand, told) if kinds else _NO_AWARDS
-    return Revealed(hand.batch, kinds, awards, hand.scores, hand.turn)
+    hand.turn = hand.settings.next_seat[hand.dealer]
+    kinds: list[tuple[int, str]] = []
+    awards: tuple[Award, ...] = ()
+    if True in hand.answers:
+        strengths = hand.strengths[:]
+        for seat, answer in enumerate(hand.answers):
+            if answer:
+                kind = _KINDS[strengths[seat]]
+                kinds.append((seat, kind))
+                hand.declared.append((hand.batch, seat, kind))
+            else:
+                strengths[seat] = 0
+        awards = _pay_sets(hand, strengths)
+    revealed: Revealed = _new(Revealed, (hand.batch, tuple(kinds), awards, hand.scores, hand.turn))
+    return revealed
 
 
 def _pay_sets(hand: Hand, strengths: Sequence[int]) -> tuple[Award, ...]:
     """Pay the best set the points of all, split where opposing sides tie for it."""
     best = max(strengths)
     side_of = hand.settings.side_of
-    kind = _KINDS[best]
-    if strengths.count(0) == len(strengths) - 1:
-        return (_award(hand, side_of[strengths.index(best)], kind, _POINTS[best]),)
-    total = sum([_POINTS[strength] for strength in strengths])
-    sides = sorted({side_of[seat] for seat, strength in enumerate(strengths) if strength == best})
-    return _pay(hand, [(side, kind, total // len(sides)) for side in sides])
+    if sum(strengths) == best:  # the only one
+        return _pay_one(hand, side_of[strengths.index(best)], _KINDS[best], _POINTS[best])
+    total = 0
+    shares = [0] * hand.settings.sides
+    for seat, strength in enumerate(strengths):
+        total += _POINTS[strength]
+        if strength == best:
+            shares[side_of[seat]] = 1
+    tied = sum(shares)
+    return _pay(hand, _KINDS[best], [total // tied * share for share in shares])
+
+
+# A set's strength, for comparing: rondas 1 to 10 by rank, then tringas 11 to 20. 0 is no set.
+_KINDS: Final = ("", *["ronda"] * 10, *["tringa"] * 10)
+_POINTS: Final = (0, *[RONDA] * 10, *[TRINGA] * 10)
 
 
 def _strength(a: int, b: int, c: int) -> int:
-    """Return a comparable number for the set in three ranks, as steps; 0: none."""
+    """Return the strength of the set in three ranks, as steps; 0: none."""
     if a == b == c:
-        return _TRINGA_STRENGTH + a + 1
+        return 11 + a
     if a in (b, c):
-        return a + 1
-    return b + 1 if b == c else 0
+        return 1 + a
+    return 1 + b if b == c else 0
 
 
-_STRENGTH: Final = tuple(_strength(n // 100, n // 10 % 10, n % 10) for n in range(1000))
-"""Strength by the steps of three cards, read as three digits."""
+def _by_card(by_step: Sequence[_Told]) -> tuple[_Told, ...]:
+    """Return by card what is told by the step of its rank."""
+    return tuple(by_step[step % 10] for step in STEP)
 
-_HUNDREDS: Final = tuple(step * 100 for step in STEP)
-_TENS: Final = tuple(step * 10 for step in STEP)
+
+_STRENGTH: Final = _by_card(
+    [
+        _by_card([_by_card([_strength(a, b, c) for c in range(10)]) for b in range(10)])
+        for a in range(10)
+    ]
+)
+"""Strength by the three cards of a packet."""

@@ -5,7 +5,9 @@ Source: the rules document of this project (docs/rules.md), table "What the pres
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Final
 
 ESTE_POINTS: Final = (0, 1, 5, 10)
@@ -118,6 +120,9 @@ PRESETS: Final = {
 }
 
 
+Packets = Callable[[tuple[int, ...]], tuple[tuple[int, ...], ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What a match is played by: a preset at a number of players, to a target or a length.
@@ -149,8 +154,8 @@ class Settings:
     """Cards a side keeps without being paid for them."""
     immediate: bool
     """An award may win the match at once."""
-    packets: tuple[tuple[tuple[int, ...], ...], ...]
-    """Where in the deck each packet of three starts, by dealer, batch and seat."""
+    packets: tuple[tuple[Packets, ...], ...] = field(compare=False, repr=False)
+    """What reads a batch's packets of three, by seat, off a deck; by dealer and batch."""
     silent_batches: int
     """Batches, from the first, whose end pays nothing by itself."""
 
@@ -192,16 +197,18 @@ def settings(rules: str, players: int, target: int | None = None, length: int = 
     )
 
 
-def _packets(players: int, dealer: int) -> tuple[tuple[int, ...], ...]:
-    """Return where each seat's packets start, by batch: from the seat after the dealer on.
+def _packets(players: int, dealer: int) -> tuple[Packets, ...]:
+    """Return what reads the packets of each batch off a deck: from the seat after the dealer on.
 
     The four cards of the first table lie between batch 1 and batch 2.
     """
+
+    def packet(batch: int, seat: int) -> slice:
+        at = 3 * (batch * players + (seat - dealer - 1) % players) + (4 if batch else 0)
+        return slice(at, at + 3)
+
     return tuple(
-        tuple(
-            3 * (batch * players + (seat - dealer - 1) % players) + (4 if batch else 0)
-            for seat in range(players)
-        )
+        itemgetter(*[packet(batch, seat) for seat in range(players)])
         for batch in range(PLAYS // (3 * players))
     )
 
@@ -227,5 +234,5 @@ def _target(preset: Preset, target: int | None, length: int) -> int:
     return target
 
 
-MAX_LENGTH: Final = 1000
+MAX_LENGTH: Final = 100
 """Most hands of a match of fixed length."""

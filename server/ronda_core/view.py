@@ -142,7 +142,7 @@ class PublicView:
     scores: tuple[int, ...]
     """By side."""
     chain_rank: int
-    """The rank whose next card would be a link; 0: none."""
+    """The rank that the next play must have to be a link, which follows from the plays; 0: none."""
     chain_link: int
     """Links of that chain so far."""
     pack: tuple[Card, ...]
@@ -230,6 +230,7 @@ def public(match: Match, sequence: int = 0, clock: float | None = None) -> Publi
             clock=clock,
         )
     over = match.result is not None or hand.phase is hands.Phase.OVER
+    chained = hand.chain_step >= 0 and not over
     # Positional: this is made for every decision of every bot, and names cost a third more.
     return PublicView(
         sequence,
@@ -250,9 +251,9 @@ def public(match: Match, sequence: int = 0, clock: float | None = None) -> Publi
         36 - hand.batch * settings.batch_plays,
         tuple(hand.piles),
         hand.scores,
-        _chain_rank(hand),
-        hand.chain_link if hand.chain_step >= 0 else 0,
-        by_rank(hand.pack),
+        RANKS[hand.chain_step] if chained else 0,
+        hand.chain_link if chained else 0,
+        by_rank(hand.pack) if chained else (),
         None if hand.last_capturer < 0 else hand.last_capturer,
         tuple([Declared(*told) for told in hand.declared]),
         _answered(hand),
@@ -361,15 +362,6 @@ def _play(event: Played) -> Play:
 
 def _seat_or_none(number: int) -> int | None:
     return None if number < 0 else number
-
-
-def _chain_rank(hand: Hand) -> int:
-    """Return the rank that would be a link now.
-
-    Where an este must take the card just laid, the chain's rank is public all the same: it
-    follows from the plays.
-    """
-    return RANKS[hand.chain_step] if hand.chain_step >= 0 else 0
 
 
 def _answered(hand: Hand) -> tuple[int, ...]:

@@ -135,10 +135,13 @@ class Server:
         health_pb2_grpc.add_HealthServicer_to_server(self._health, probe)
         self.addresses["health_listen"] = _bind(probe, config.health_listen)
         host, port = _split(config.metrics_listen)
-        http, _ = await asyncio.to_thread(start_http_server, port, host, self.metrics.registry)
+        try:
+            http, _ = await asyncio.to_thread(start_http_server, port, host, self.metrics.registry)
+        except OSError:
+            raise ConfigError(_cannot_listen(config.metrics_listen)) from None
         self._stack.push_async_callback(asyncio.to_thread, http.server_close)
         self._stack.push_async_callback(asyncio.to_thread, http.shutdown)
-        self.addresses["metrics_listen"] = f"{host}:{http.server_port}"
+        self.addresses["metrics_listen"] = _join(host, http.server_port)
         await probe.start()
         self._stack.push_async_callback(probe.stop, 0)
         await self._grpc.start()
@@ -205,7 +208,15 @@ def _bind(server: grpc.aio.Server, address: str) -> str:
     except RuntimeError:
         port = 0
     if not port:
-        raise ConfigError(f"cannot listen on {address}: is it in use?")
+        raise ConfigError(_cannot_listen(address))
+    return _join(host, port)
+
+
+def _cannot_listen(address: str) -> str:
+    return f"cannot listen on {address}: is it in use?"
+
+
+def _join(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 

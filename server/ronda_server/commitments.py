@@ -43,8 +43,7 @@ class Promises:
 
     async def take(self) -> tuple[str, str]:
         """Return the oldest unused scope and its commitment."""
-        if not self._unused:
-            await self.refill()
+        await self.refill()
         return self._unused.popleft()
 
     def give_back(self, scope: str, commitment: str) -> None:

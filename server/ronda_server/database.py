@@ -8,7 +8,7 @@ from typing import Any
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -36,7 +36,7 @@ def sqlite_path(url: str) -> Path:
 
 def engine(path: Path) -> Engine:
     """Return an engine over `path` whose every connection commits to disk and waits its turn."""
-    made = create_engine(f"sqlite:///{path}")
+    made = create_engine(URL.create("sqlite", database=str(path)))  # a URL would read %, ? and #
     event.listen(made, "connect", _prepare)
     return made
 

@@ -28,7 +28,6 @@ from ronda_server.game import Decision, Game, Happened
 from ronda_server.identity import Keys
 from ronda_server.live import Live, Request
 from ronda_server.log import (
-    ConflictError,
     Fact,
     SqliteLog,
     StorageError,
@@ -47,6 +46,7 @@ _log = structlog.get_logger(__name__)
 _KEPT: Final = 256
 """Matches that are over and stay in memory."""
 _RETRY_SECONDS: Final = 1.0
+"""Between attempts while the storage is away."""
 
 
 class Host:
@@ -137,6 +137,9 @@ class Host:
 
     def keep(self, game: Game, happened: list[Happened]) -> Live:
         """Take in a match that has just been committed."""
+        live = self._live.get(game.id) or self._over.get(game.id)
+        if live is not None:  # someone who knew its id has looked for it at once
+            return live
         live = Live(game, Audience(self.now, self.metrics))
         self._tell(live, game, happened)
         return live
@@ -152,6 +155,10 @@ class Host:
         task.add_done_callback(self._finished)
         return task
 
+    async def pause(self) -> None:
+        """Wait until the storage may be tried again."""
+        await asyncio.sleep(_RETRY_SECONDS)
+
     async def _take(
         self, live: Live, caller: bytes, request: Request, decide: Callable[[Game], Decision | int]
     ) -> int:
@@ -165,6 +172,7 @@ class Host:
                 return known[1]
             if self.draining:
                 raise ServiceError(Reason.DRAINING)
+            await self._judge(live)
             decided = decide(live.game)
             if isinstance(decided, int):
                 return decided
@@ -186,14 +194,12 @@ class Host:
 
         try:
             await self.log.submit(work)
-        except asyncio.CancelledError:
+        except (StorageError, asyncio.CancelledError) as problem:
             live.stale = True
             self.spawn(self._catch_up(live))
+            if isinstance(problem, StorageError):
+                _log.error("an event was not stored", match=after.id, problem=str(problem))
             raise
-        except (StorageError, ConflictError) as problem:
-            live.stale = True
-            _log.error("an event was not stored", match=after.id, problem=str(problem))
-            raise ServiceError(Reason.STORAGE_UNAVAILABLE) from problem
         self._tell(live, after, happened)
         return happened[0].fact.sequence
 
@@ -201,8 +207,8 @@ class Host:
         """Make what is committed the game, tell everybody, and see what comes next."""
         live.take_in(after, happened)
         self.metrics.happened(after, happened)
-        if happened[-1].fact.kind == "match_ended" or after.over:
-            _log.info("match over", match=after.id, outcome=after.result and after.result.outcome)
+        if after.result:
+            _log.info("match over", match=after.id, outcome=after.result.outcome)
         self._shelve(live)
         self._continue(live)
 
@@ -225,7 +231,9 @@ class Host:
             # It was uninstalled while its match was open; with it back, a restart goes on.
             _log.error("a bot is gone", match=live.game.id)
         except ServiceError as problem:
-            # The storage is away: the next command, or the next look, drives on.
+            # The storage is away. What a bot has answered is lost: one that lives the match again
+            # answers the same.
+            live.bots = None
             _log.warning("bots wait", match=live.game.id, reason=problem.reason.value)
             asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._continue, live)
         finally:
@@ -253,6 +261,7 @@ class Host:
     async def _take_answer(self, live: Live, answer: Answer) -> None:
         async with live.lock:
             await self._refresh(live)
+            await self._judge(live)
             game = live.game
             open_still = game.opened == answer.opened and answer.seat in game.waits_for
             if not game.over and (open_still or answer.decision[0] == "forfeited"):
@@ -275,16 +284,24 @@ class Host:
             seconds, lambda: self.spawn(self._expire(live, deadline))
         )
 
+    async def _judge(self, live: Live) -> None:
+        """Let what has not come in time be no declaration, or a forfeit; for who holds the lock.
+
+        What comes late finds this done, whether the timer has been or not.
+        """
+        while (deadline := games.due(live.game)) and self.now() >= deadline:
+            await self._advance(live, games.lateness(live.game), None)
+
     async def _expire(self, live: Live, deadline: int) -> None:
-        """Judge what has not come in time: no declaration, or a forfeit."""
+        """See what has come when a time is up."""
         async with live.lock:
             try:
                 await self._refresh(live)
-                while not self.draining and games.due(live.game) == deadline:
-                    if self.now() < deadline:  # the wall clock was set back
-                        self._wait_until(live, deadline)
-                        return
-                    await self._advance(live, games.lateness(live.game), None)
+                if self.draining:
+                    return
+                await self._judge(live)
+                if games.due(live.game) == deadline:  # the wall clock was set back
+                    self._wait_until(live, deadline)
             except ServiceError as problem:
                 _log.warning("deadline waits", match=live.game.id, reason=problem.reason.value)
                 self._wait_until(live, deadline, _RETRY_SECONDS)
@@ -297,6 +314,9 @@ class Host:
         master = await self.log.master(match_id)
         commitment = await self.log.commitment(match_id)
         game, happened = await asyncio.to_thread(_replayed, match_id, facts, commitment, master)
+        known = self._live.get(match_id) or self._over.get(match_id)
+        if known is not None:  # it was made meanwhile: a match has one place in memory
+            return known
         live = Live(game, Audience(self.now, self.metrics))
         live.take_in(game, happened)
         live.rematch_id = row.rematch_id or ""
@@ -310,11 +330,8 @@ class Host:
         """Read what the storage holds beyond memory, after a commit whose fate is unknown."""
         if not live.stale:
             return
-        try:
-            await self.log.submit(_nothing)  # whatever was under way is decided after this
-            facts = await self.log.read(live.game.id, live.game.sequence)
-        except Exception as problem:
-            raise ServiceError(Reason.STORAGE_UNAVAILABLE) from problem
+        await self.log.submit(_nothing)  # whatever was under way is decided after this
+        facts = await self.log.read(live.game.id, live.game.sequence)
         live.stale = False
         while facts:
             fact = facts[0]
@@ -326,8 +343,15 @@ class Host:
             self._tell(live, after, happened)
 
     async def _catch_up(self, live: Live) -> None:
-        async with live.lock:
-            await self._refresh(live)
+        """See what became of a commit, though nobody asks: what is committed is to be told."""
+        while live.stale:
+            try:
+                async with live.lock:
+                    await self._refresh(live)
+            except StorageError:
+                if self.draining:
+                    return
+                await self.pause()
 
     def _shelve(self, live: Live) -> None:
         """Keep what waits or runs, and for a while what is over: its record is wanted now."""

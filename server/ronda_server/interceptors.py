@@ -7,6 +7,7 @@ counted. An unknown exception is answered with a bare INTERNAL: grpc would send 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final
@@ -16,7 +17,7 @@ import structlog
 from google.protobuf.message import DecodeError
 
 from ronda_server.errors import DETAILS_KEY, Reason, ServiceError, message_of, to_status
-from ronda_server.metrics import Metrics
+from ronda_server.metrics import Metrics, code_label
 
 _log = structlog.get_logger(__name__)
 
@@ -52,15 +53,23 @@ class Edge(grpc.aio.ServerInterceptor):
                 call, _reader(handler.request_deserializer), handler.response_serializer
             )
         if handler.unary_stream:
-            stream = self._stream(handler.unary_stream, ("server_stream", service, name))
+            # Some handlers yield what they send; those of the health service write it.
+            writes = inspect.iscoroutinefunction(handler.unary_stream)
+            wrap = self._writing if writes else self._stream
             return grpc.unary_stream_rpc_method_handler(
-                stream,
+                wrap(handler.unary_stream, ("server_stream", service, name)),
                 _reader(handler.request_deserializer),
                 _serializer(handler.response_serializer),
             )
-        stream = self._stream(handler.stream_stream, ("bidi_stream", service, name))
+
+        def talk(requests: AsyncIterator[Any], context: _Context) -> AsyncIterator[Any]:
+            talking: AsyncIterator[Any] = handler.stream_stream(_all_whole(requests), context)
+            return talking
+
         return grpc.stream_stream_rpc_method_handler(
-            stream, handler.request_deserializer, handler.response_serializer
+            self._stream(talk, ("bidi_stream", service, name)),
+            _reader(handler.request_deserializer),
+            handler.response_serializer,
         )
 
     def _unary(
@@ -78,8 +87,8 @@ class Edge(grpc.aio.ServerInterceptor):
             try:
                 response = await behaviour(_whole(request), context)
             except BaseException as problem:
-                code = self._code(problem, labels[2])
-                handled.labels(*labels, code.name).inc()
+                code = code_label(self._code(problem, labels[2]))
+                handled.labels(*labels, code).inc()
                 seconds.observe(time.perf_counter() - began)
                 await _refuse(problem, context)
                 raise
@@ -106,7 +115,27 @@ class Edge(grpc.aio.ServerInterceptor):
                     yield response
                     sent.inc()
             except BaseException as problem:
-                code = self._code(problem, labels[2]).name
+                code = code_label(self._code(problem, labels[2]))
+                await _refuse(problem, context)
+                raise
+            finally:
+                metrics.handled.labels(*labels, code).inc()
+
+        return stream
+
+    def _writing(
+        self, behaviour: Callable[[Any, _Context], Awaitable[None]], labels: tuple[str, str, str]
+    ) -> Callable[[Any, _Context], Awaitable[None]]:
+        metrics = self._metrics
+        started = metrics.started.labels(*labels)
+
+        async def stream(request: Any, context: _Context) -> None:
+            started.inc()
+            code = "OK"
+            try:
+                await behaviour(_whole(request), context)
+            except BaseException as problem:
+                code = code_label(self._code(problem, labels[2]))
                 await _refuse(problem, context)
                 raise
             finally:
@@ -172,6 +201,11 @@ def _whole(request: Any) -> Any:
     if isinstance(request, Reason):
         raise ServiceError(request)
     return request
+
+
+async def _all_whole(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async for request in requests:
+        yield _whole(request)
 
 
 def _serializer(serialize: Callable[[Any], bytes]) -> Callable[[Any], bytes]:

@@ -18,8 +18,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Row, func, select
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from ronda_server import database
+from ronda_server.errors import Reason, ServiceError
 from ronda_server.schema import commitment, event, match, secret
 
 T = TypeVar("T")
@@ -28,11 +31,15 @@ _GROUP: Final = 256
 """Most pieces of work in one commit."""
 
 
-class StorageError(Exception):
-    """The storage did not take the work; whether it holds it is to be read from it again."""
+class StorageError(ServiceError):
+    """The storage did not answer; whether it holds the work is to be read from it again."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(Reason.STORAGE_UNAVAILABLE)
+        self.args = (problem,)
 
 
-class ConflictError(Exception):
+class ConflictError(StorageError):
     """Someone else has written this number, or this match, first."""
 
 
@@ -118,21 +125,21 @@ class SqliteLog:
 
     async def read(self, match_id: str, after: int = 0) -> list[Fact]:
         """Return the events of a match that follow number `after`."""
-        return await asyncio.to_thread(self._read, match_id, after)
+        return await _read_on_thread(self._read, match_id, after)
 
     async def match(self, match_id: str) -> MatchRow | None:
         """Return one match."""
-        rows = await asyncio.to_thread(self._matches, match.c.id == match_id, 1)
+        rows = await _read_on_thread(self._matches, match.c.id == match_id, 1)
         return rows[0] if rows else None
 
     async def requested(self, request: bytes) -> MatchRow | None:
         """Return the match that a request has created."""
-        rows = await asyncio.to_thread(self._matches, match.c.request == request, 1)
+        rows = await _read_on_thread(self._matches, match.c.request == request, 1)
         return rows[0] if rows else None
 
     async def unfinished(self) -> list[MatchRow]:
         """Return the matches that are open or run."""
-        return await asyncio.to_thread(self._matches, match.c.state.in_(("waiting", "running")), 0)
+        return await _read_on_thread(self._matches, match.c.state.in_(("waiting", "running")), 0)
 
     async def listed(self, state: str, below: int, count: int) -> list[MatchRow]:
         """Return public matches, the newest first: at most `count`, with numbers under `below`."""
@@ -141,23 +148,23 @@ class SqliteLog:
             wanted &= match.c.state == state
         if below:
             wanted &= match.c.number < below
-        return await asyncio.to_thread(self._matches, wanted, count)
+        return await _read_on_thread(self._matches, wanted, count)
 
     async def commitments(self, after: int, count: int) -> list[CommitmentRow]:
         """Return entries of the public list, the oldest first."""
-        return await asyncio.to_thread(self._commitments, after, count)
+        return await _read_on_thread(self._commitments, after, count)
 
     async def unused_scopes(self) -> list[tuple[str, str]]:
         """Return scope and commitment of those that no match has taken, the oldest first."""
-        return await asyncio.to_thread(self._unused)
+        return await _read_on_thread(self._unused)
 
     async def commitment(self, scope: str) -> str:
         """Return what was published for a scope."""
-        return await asyncio.to_thread(self._commitment, scope)
+        return await _read_on_thread(self._commitment, scope)
 
     async def master(self, scope: str) -> bytes:
         """Return the secret of a scope, for the one who deals."""
-        return await asyncio.to_thread(self._master, scope)
+        return await _read_on_thread(self._master, scope)
 
     def _read(self, match_id: str, after: int) -> list[Fact]:
         wanted = (
@@ -239,6 +246,14 @@ class SqliteLog:
                 if self._observe:
                     self._observe(time.perf_counter() - started, len(group))
         connection.close()
+
+
+async def _read_on_thread(read: Callable[..., T], *asked: Any) -> T:
+    """Read beside the loop; `StorageError` if the storage does not answer."""
+    try:
+        return await asyncio.to_thread(read, *asked)
+    except (DBAPIError, PoolTimeout) as problem:
+        raise StorageError("the storage cannot be read") from problem
 
 
 class _Job(NamedTuple):

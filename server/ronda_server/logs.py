@@ -57,7 +57,8 @@ def _clean(value: Any) -> Any:
         return _HIDDEN
     if isinstance(value, dict):
         return {
-            key: _HIDDEN if key in _SECRET_KEYS else _clean(inner) for key, inner in value.items()
+            str(_clean(key)): _HIDDEN if key in _SECRET_KEYS else _clean(inner)
+            for key, inner in value.items()
         }
     if isinstance(value, list | tuple | set | frozenset):
         return [_clean(inner) for inner in value]

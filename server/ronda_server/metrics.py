@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import grpc
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from ronda_core.match import Finished
@@ -14,6 +15,13 @@ from ronda_server.game import Game, Happened
 
 _FAST = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _GRPC = ("grpc_type", "grpc_service", "grpc_method")
+
+
+def code_label(code: grpc.StatusCode) -> str:
+    """Return a code as Go spells it, and with it every dashboard: `NotFound`."""
+    if code is grpc.StatusCode.CANCELLED:
+        return "Canceled"
+    return "OK" if code is grpc.StatusCode.OK else code.name.title().replace("_", "")
 
 
 class Metrics:

@@ -18,7 +18,6 @@ from ronda_server.hosting import Host
 from ronda_server.identity import INVITATION, OWNER, SEAT
 from ronda_server.live import Invitation, Live, Offer, Request
 from ronda_server.log import (
-    ConflictError,
     Fact,
     StorageError,
     insert_events,
@@ -83,23 +82,23 @@ class Opening:
             if len(self._host) >= self._max_matches:
                 limit = {"limit": "matches"}
                 raise ServiceError(Reason.TOO_MANY_MATCHES, metadata=limit, retry_seconds=10)
+            scope, commitment = await self._promises.take()
+            data = {
+                "rules": settings.preset.name,
+                "target": settings.target,
+                "length": settings.length,
+                "per_decision": per_decision,
+                "visibility": visibility,
+                "owner": self._digest(OWNER, scope, 0, request).hex(),
+                "seats": [
+                    self._offer(scope, at, offer, request) for at, offer in enumerate(offers)
+                ],
+            }
             try:
-                scope, commitment = await self._promises.take()
-                data = {
-                    "rules": settings.preset.name,
-                    "target": settings.target,
-                    "length": settings.length,
-                    "per_decision": per_decision,
-                    "visibility": visibility,
-                    "owner": self._digest(OWNER, scope, 0, request).hex(),
-                    "seats": [
-                        self._offer(scope, at, offer, request) for at, offer in enumerate(offers)
-                    ],
-                }
                 live = await self._insert(scope, commitment, data, request, follows)
-            except (StorageError, ConflictError) as problem:
-                # Whether the scope is used is for the storage to say: it is left aside.
-                raise ServiceError(Reason.STORAGE_UNAVAILABLE) from problem
+            except StorageError:
+                self._host.spawn(self._settle(scope, commitment))
+                raise
         _log.info("match created", match=scope, rules=settings.preset.name)
         return live
 
@@ -122,6 +121,23 @@ class Opening:
         await self._host.log.submit(work)
         self._host.metrics.created(game.settings.preset.name)
         return self._host.keep(game, happened)
+
+    async def _settle(self, scope: str, commitment: str) -> None:
+        """See what became of a match that was not stored for sure, though nobody asks.
+
+        It is taken up if the storage holds it after all; else the next match takes its promise.
+        """
+        while True:
+            try:
+                await self._host.find(scope)
+            except StorageError:
+                if self._host.draining:
+                    return
+                await self._host.pause()
+                continue
+            except ServiceError:
+                self._promises.give_back(scope, commitment)
+            return
 
     def _offer(self, scope: str, seat: int, offer: Offer, request: Request) -> dict[str, Any]:
         if offer.bot:

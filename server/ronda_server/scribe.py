@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Final
 
 from ronda_core import fair
 from ronda_core.record import FairRecord, Record, Scribe
 from ronda_server import game as games
 from ronda_server.game import BOT, Game
 from ronda_server.log import Fact
+
+_NOBODY: Final = "nobody"
+"""Who sits in a seat that nobody had taken when the match was cancelled."""
 
 
 def record_of(match_id: str, facts: list[Fact], commitment: str, master: bytes) -> Record:
@@ -29,11 +33,14 @@ def rfc3339(micros: int) -> str:
 
 
 def _scribe(game: Game) -> Scribe:
-    entries = tuple(fair.Entry(seat.identity, seat.entropy) for seat in game.seats)
+    names = [seat.identity or _NOBODY for seat in game.seats]
+    entries = tuple(
+        fair.Entry(name, seat.entropy) for name, seat in zip(names, game.seats, strict=True)
+    )
     return Scribe(
         game.id,
         game.settings,
-        [seat.identity for seat in game.seats],
+        names,
         start=rfc3339(game.started or game.created),
         fair=FairRecord(fair.SCHEME, game.id, game.commitment, game.master, entries),
         isolation=["trusted" if seat.kind == BOT else "person" for seat in game.seats],

@@ -1,21 +1,20 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
-import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from tests.cli import golden
+from tests.cli.conftest import FORGED, RECORDS, ROOT, Run, ronda
 
 from ronda_cli import doctor, output
 from ronda_cli.output import Progress
 from ronda_core.rules import PRESETS
-from tests.cli import golden
-from tests.cli.conftest import FORGED, RECORDS, Run, ronda
 
-BOXES = re.compile(r"[─-▟▪▸●∪†♣]|\x1b")
+BOXES = re.compile(r"[─-▟▪▸●\u222a†♣]|\x1b")
 
 
 class TestVerify:
@@ -221,7 +220,9 @@ class TestMatch:
     def test_one_game_is_told_as_a_sentence(self, run: Run) -> None:
         told = run(*self.ARGS).stdout
         assert re.search(
-            r"^(greedy|careful) wins the match\. Score: greedy \d+, careful \d+\.$", told, re.M
+            r"^(greedy|careful) wins the match\. Score: greedy \d+, careful \d+\.$",
+            told,
+            re.MULTILINE,
         )
 
     @pytest.mark.parametrize("isolation", ["process", "sandbox"])
@@ -330,7 +331,7 @@ class TestDoctor:
             result = run("doctor", "--database", str(tmp_path / "x.db"))
         assert result.exit_code == 0
         assert re.search(
-            rf"^warn +port {port} is in use: .*--listen 127.0.0.1:0$", result.stdout, re.M
+            rf"^warn +port {port} is in use: .*--listen 127.0.0.1:0$", result.stdout, re.MULTILINE
         )
 
     def test_a_wrong_configuration_is_found_and_not_stumbled_over(
@@ -340,7 +341,7 @@ class TestDoctor:
         file.write_text("nonsense")
         result = run("doctor", "--database", str(tmp_path / "x.db"), RONDA_CONFIG=str(file))
         assert result.exit_code == 1
-        assert re.search(r"^fail +the configuration file: ", result.stdout, re.M)
+        assert re.search(r"^fail +the configuration file: ", result.stdout, re.MULTILINE)
 
     def test_an_old_package_fails(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(doctor, "_NEEDED", (("click", "999.0"), ("no-such-package", "1")))
@@ -350,10 +351,6 @@ class TestDoctor:
         assert result.exit_code == 1
 
     def test_it_looks_for_what_the_package_needs(self) -> None:
-        import tomllib
-
-        from tests.cli.conftest import ROOT
-
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         needed = {
             tuple(re.match(r"([\w-]+)>=([\d.]+)", line).groups())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -11,10 +12,10 @@ from pathlib import Path
 
 import click
 import pytest
+from tests.cli.conftest import RECORDS, ROOT, Run, environment, ronda
 
 import ronda_cli
 from ronda_cli.main import COMMANDS, cli
-from tests.cli.conftest import RECORDS, ROOT, Run, environment, ronda
 
 THERE = [name for name, (where, _) in COMMANDS.items() if find_spec(where.partition(":")[0])]
 
@@ -226,6 +227,14 @@ class TestConfiguration:
     def test_a_file_that_is_named_must_be_there(self, run: Run) -> None:
         assert run("rules", RONDA_CONFIG="/nowhere.toml").exit_code == 2
 
+    def test_nobody_at_home_is_no_obstacle(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        def homeless() -> Path:
+            raise RuntimeError
+
+        monkeypatch.setattr(Path, "home", homeless)
+        monkeypatch.delenv("XDG_CONFIG_HOME")
+        assert run("rules").exit_code == 0
+
     def test_help_and_version_do_not_mind_a_wrong_file(self, tmp_path: Path, run: Run) -> None:
         self.write(tmp_path, "nonsense")
         assert run("--version").exit_code == 0
@@ -236,3 +245,32 @@ def test_it_runs_as_a_process_too() -> None:
     done = ronda("rules", "cafe", "-o", "json")
     assert (done.returncode, done.stderr) == (0, b"")
     assert json.loads(done.stdout)["name"] == "cafe"
+
+
+def imports(module: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def test_a_server_is_reached_through_one_door() -> None:
+    package = Path(ronda_cli.__file__).parent
+    modules = {path.stem: imports(path) for path in package.glob("*.py")}
+    protocol = {
+        name for name, found in modules.items() if any(f.startswith("ronda.v1") for f in found)
+    }
+    service = {
+        name for name, found in modules.items() if any(f.startswith("ronda_server") for f in found)
+    }
+    assert protocol == {"client", "doctor"}  # doctor asks only whether it can be imported
+    assert service <= {"serve", "db", "doctor", "demo"}
+
+
+def test_commands_are_completed_without_importing_them() -> None:
+    env = {"_RONDA_COMPLETE": "bash_complete", "COMP_WORDS": "ronda re", "COMP_CWORD": "1"}
+    done = ronda(env=env)
+    assert done.stdout.split() == [b"plain,replay"]

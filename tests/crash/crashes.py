@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from ronda_bots.registry import Registry
 from ronda_server.identity import Keys
 
 from .history import Database, Entry, Report, Stopped, check, read_database
-from .inside import DATABASE, Files, Inside, Probe, config, files_of, probing
+from .inside import DATABASE, KEY, Files, Inside, Probe, config, files_of, lay, probing
 from .table import Scenario, Simulated, life
 
 
@@ -33,15 +32,22 @@ class Picture:
 
 
 class Camera(Probe):
-    """Takes a picture at every point."""
+    """Takes a picture at every point, or at the `nth` only."""
 
-    def __init__(self, folder: Path, journal: list[Entry]) -> None:
+    def __init__(self, nth: int = 0) -> None:
         super().__init__()
         self.pictures: list[Picture] = []
         self.points: Counter[str] = Counter()
-        self._folder = folder
-        self._journal = journal
-        self._last: tuple[Files, int] | None = None
+        self._left = nth
+        self._every = not nth
+        self._folder = Path()
+        self._journal: list[Entry] = []
+        self._files: Files = {}
+        self._mark = -1
+
+    def look_at(self, folder: Path, journal: list[Entry]) -> None:
+        """Say what is pictured."""
+        self._folder, self._journal = folder, journal
 
     def before(self, statement: str) -> None:
         self._shoot(f"before {_verb(statement)}")
@@ -50,23 +56,21 @@ class Camera(Probe):
         self._shoot(f"after {_verb(statement)}")
 
     def step(self, name: str) -> None:
-        self._shoot(f"await in {name}")
+        self._shoot(name)
 
     def _shoot(self, where: str) -> None:
         with self.lock:  # so that no statement is cut through
-            files, mark = files_of(self._folder), len(self._journal)
             self.points[where] += 1
-            if self._last:
-                old, before = self._last
-                # Equal bytes are one object, and one picture.
-                files = Files(
-                    old.main if files.main == old.main else files.main,
-                    old.wal if files.wal == old.wal else files.wal,
-                )
-                if files == old and mark == before:
-                    return
-            self._last = files, mark
-            self.pictures.append(Picture(files, tuple(self._journal[:mark]), where))
+            self._left -= 1
+            if self._left and not self._every:
+                return
+            files, mark = files_of(self._folder, self._files), len(self._journal)
+            same = files.keys() == self._files.keys() and all(
+                data is self._files[name] for name, data in files.items()
+            )
+            if not same or mark != self._mark:
+                self._files, self._mark = files, mark
+                self.pictures.append(Picture(files, tuple(self._journal[:mark]), where))
 
 
 @dataclass
@@ -88,59 +92,70 @@ class Tally:
 class Crashes:
     """One scenario, and all that can become of it."""
 
-    def __init__(self, registry: Registry, scenario: Scenario, folder: Path) -> None:
+    def __init__(
+        self, registry: Registry, scenario: Scenario, folder: Path, *, fresh: bool = False
+    ) -> None:
         self._registry = registry
         self._scenario = scenario
         self._folder = folder
-        self._key = b""
+        self._fresh = fresh
         self.tally = Tally()
-        self.expected: Database = Database()
+        self.expected = Database()
 
     def shoot(self) -> list[Picture]:
         """Play the scenario undisturbed, and return every state that a crash could leave."""
         folder = self._folder / "undisturbed"
         folder.mkdir()
-        prepare(folder, self._registry)
-        self._key = (folder / f"{DATABASE}.key").read_bytes()
-        pictures, journal = self._run(folder, [])
+        if not self._fresh:
+            prepare(folder, self._registry)
+        camera, journal = Camera(), list[Entry]()
+        self._run(folder, journal, camera)
+        self.tally.points += camera.points
+        self.tally.states += len(camera.pictures)
         self.expected = read_database(folder / DATABASE)
-        self._judge(journal, self.expected)
-        self.tally.states = len(pictures)
-        return pictures
+        self._judge(folder, journal, "nowhere")
+        shutil.rmtree(folder)
+        return camera.pictures
 
-    def recover(self, picture: Picture, *, again: bool = False) -> list[Picture]:
-        """Go on from a picture to the end, compare, and return the states on the way."""
+    def recover(self, picture: Picture, camera: Camera | None = None) -> None:
+        """Go on from a picture to the end, and judge."""
         folder = self._folder / "recovered"
-        folder.mkdir()
-        (folder / f"{DATABASE}.key").write_bytes(self._key)
-        path = picture.files.lay(folder)
-        journal = [*picture.journal, Stopped(read_database(path))]
-        try:
-            pictures, journal = self._run(folder, journal, shooting=again)
-            database = read_database(path)
-        finally:
-            shutil.rmtree(folder)
-        self._judge(journal, database, picture.where)
-        return pictures
+        lay(picture.files, folder)
+        left = read_database(folder / DATABASE) if DATABASE in picture.files else Database()
+        journal = [*picture.journal, Stopped(left)]
+        self._run(folder, journal, camera or Probe())
+        self._judge(folder, journal, picture.where)
+        shutil.rmtree(folder)
 
-    def _run(
-        self, folder: Path, journal: list[Entry], *, shooting: bool = True
-    ) -> tuple[list[Picture], list[Entry]]:
-        probe = Camera(folder, journal) if shooting else Probe()
+    def recover_twice(self, picture: Picture, nth: int) -> None:
+        """Crash again at the `nth` point of recovering, where it has so many."""
+        camera = Camera(nth)
+        self.recover(picture, camera)
+        for second in camera.pictures:
+            self.tally.second += 1
+            self.recover(second)
+
+    def recover_everywhere(self, picture: Picture) -> None:
+        """Crash again at every point of recovering, to the end of the scenario."""
+        camera = Camera()
+        self.recover(picture, camera)
+        for second in camera.pictures:
+            self.tally.second += 1
+            self.recover(second)
+
+    def _run(self, folder: Path, journal: list[Entry], probe: Probe) -> None:
+        if isinstance(probe, Camera):
+            probe.look_at(folder, journal)
         with probing(probe):
             asyncio.run(life(folder, self._registry, journal, self._scenario, probe))
-        if isinstance(probe, Camera):
-            if not any(isinstance(entry, Stopped) for entry in journal):
-                self.tally.points += probe.points
-            return probe.pictures, journal
-        return [], journal
 
-    def _judge(self, journal: list[Entry], database: Database, where: str = "") -> None:
-        report = check(journal, database, Keys(self._key))
+    def _judge(self, folder: Path, journal: list[Entry], where: str) -> None:
+        database = read_database(folder / DATABASE)
+        report = check(journal, database, Keys((folder / KEY).read_bytes()))
         # The deals, the bots and the clock are what they would have been: so is every byte.
-        if database.rows != self.expected.rows:
+        if not self._fresh and database.rows != self.expected.rows:
             report.faults.append("the log is not that of an undisturbed run")
-        report.faults = [f"crash {where}: {fault}" for fault in report.faults]
+        report.faults = [f"crash at {where}: {fault}" for fault in report.faults]
         self.tally.report.add(report)
 
 
@@ -153,12 +168,6 @@ def prepare(folder: Path, registry: Registry) -> None:
         await server.stop()
 
     asyncio.run(once())
-
-
-def spread(pictures: list[Picture], place: int) -> Iterator[Picture]:
-    """Yield one of a crash's second crashes: another one for each crash, so that all are met."""
-    if pictures:
-        yield pictures[place * 7919 % len(pictures)]
 
 
 def _verb(statement: str) -> str:

@@ -167,6 +167,8 @@ def read_database(path: Path) -> Database:
 
 def _read(connection: sqlite3.Connection) -> Database:
     found = Database()
+    if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+        return found  # killed before there was a table
     for row in connection.execute(
         "SELECT id, state, created, ended, result, rematch_id, request FROM match ORDER BY number"
     ):
@@ -256,6 +258,14 @@ def check(
     return _Judge(journal, database, keys, complete).judge()
 
 
+def check_log(database: Database, keys: Keys) -> Report:
+    """Judge a database by itself: it replays, and its lists say what its logs say."""
+    judge = _Judge([], database, keys, complete=False)
+    judge.read_logs()
+    judge.read_commitments()
+    return judge.report
+
+
 class _Judge:
     def __init__(
         self, journal: Sequence[Entry], database: Database, keys: Keys, complete: bool
@@ -272,16 +282,18 @@ class _Judge:
         self.streams: dict[str, Opened] = {}
         self.last: dict[str, int] = {}
         self.over: set[str] = set()
+        self.states: dict[str, list[Game]] = {}
+        """The game after each of its decisions."""
 
     def judge(self) -> Report:
         for at, entry in enumerate(self.journal):
             self._walk(at, entry)
-        self._log()
+        self.read_logs()
         self._commands()
         self._order()
         self._told()
         self._ends()
-        self._commitments()
+        self.read_commitments()
         report = self.report
         report.matches = len(self.database.matches)
         report.rows = sum(map(len, self.database.rows.values()))
@@ -383,7 +395,7 @@ class _Judge:
 
     # What is stored ---------------------------------------------------------------------------
 
-    def _log(self) -> None:
+    def read_logs(self) -> None:
         for match, rows in self.database.rows.items():
             if [row.sequence for row in rows] != list(range(1, len(rows) + 1)):
                 self.fault(f"{match}: the log has a gap")
@@ -398,6 +410,7 @@ class _Judge:
             except Exception as problem:
                 self.fault(f"{match}: the log does not replay: {problem}")
                 continue
+            self.states[match] = steps
             self._state(match, steps[-1])
 
     def _replay(self, match: str) -> list[Game]:
@@ -491,12 +504,8 @@ class _Judge:
             elif command.answer and command.answer.sequence:
                 sent_later[command.answer.match].append((command.at, command.answer.sequence))
         for match, commands in refused.items():
-            if match not in self.database.rows:
-                continue
-            states = self._replay(match)
-            later = sorted(sent_later[match])
             for command in commands:
-                self._refusal(command, states, later)
+                self._refusal(command, self.states.get(match, []), sent_later[match])
 
     def _refusal(
         self, command: Command, states: list[Game], later: list[tuple[int, int]]
@@ -561,7 +570,7 @@ class _Judge:
         if [TEXT[card] for hand in record.hands for card in hand.plays] != played:
             self.fault(f"{match}: the record has other plays than the log")
 
-    def _commitments(self) -> None:
+    def read_commitments(self) -> None:
         previous = NO_HASH
         ended: Counter[str] = Counter()
         for at, (number, scope, told, ending, before, own) in enumerate(

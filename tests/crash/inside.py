@@ -7,15 +7,16 @@ run. A probe may take a picture of the files (what a kill would leave there), or
 from __future__ import annotations
 
 import contextlib
-import shutil
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from functools import partial
 from pathlib import Path
 from sqlite3 import dbapi2
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
+from ronda_server import identity
 from ronda_server.app import Config, Server
 from ronda_server.hosting import Host
 from ronda_server.services.bots import BotService
@@ -23,32 +24,31 @@ from ronda_server.services.matches import MatchService
 
 T = TypeVar("T")
 
-DATABASE = "ronda.db"
+DATABASE: Final = "ronda.db"
+KEY: Final = f"{DATABASE}.key"
 
 
-class Files(NamedTuple):
-    """What a database consists of."""
-
-    main: bytes
-    wal: bytes
-
-    def lay(self, folder: Path) -> Path:
-        """Write the files into `folder` and return the path of the database."""
-        path = folder / DATABASE
-        path.write_bytes(self.main)
-        wal = folder / f"{DATABASE}-wal"
-        if self.wal:
-            wal.write_bytes(self.wal)
-        else:
-            wal.unlink(missing_ok=True)
-        (folder / f"{DATABASE}-shm").unlink(missing_ok=True)
-        return path
+Files = dict[str, bytes]
+"""All that a server keeps in its folder, by name. What SQLite shares in memory is not kept."""
 
 
-def files_of(folder: Path) -> Files:
-    """Return the database files as they are on disk now."""
-    path, wal = folder / DATABASE, folder / f"{DATABASE}-wal"
-    return Files(path.read_bytes(), wal.read_bytes() if wal.exists() else b"")
+def files_of(folder: Path, before: Files | None = None) -> Files:
+    """Return the files as they are now; those that are as `before` are the same objects."""
+    before = before or {}
+    files = {}
+    for path in folder.iterdir():
+        if not path.name.endswith("-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                data, old = path.read_bytes(), before.get(path.name)
+                files[path.name] = old if old is not None and old == data else data
+    return files
+
+
+def lay(files: Files, folder: Path) -> None:
+    """Make a folder that holds `files`."""
+    folder.mkdir()
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
 
 
 class Probe:
@@ -125,6 +125,26 @@ class Stepped(Coroutine[Any, Any, T]):
         raise NotImplementedError("it is run as a task")
 
 
+class _Os:
+    """The module `os` for whoever writes a file by hand: every call is a step."""
+
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(os, name)
+        if not callable(found):
+            return found
+
+        def call(*given: Any, **named: Any) -> Any:
+            self._probe.step(f"os.{name}")
+            done = found(*given, **named)
+            self._probe.step(f"os.{name} done")
+            return done
+
+        return call
+
+
 @contextlib.contextmanager
 def probing(probe: Probe) -> Iterator[None]:
     """Let every connection that is made meanwhile, and every task of a host, pass `probe`."""
@@ -143,6 +163,8 @@ def probing(probe: Probe) -> Iterator[None]:
             module.connect = connect  # type: ignore[assignment,attr-defined] # a double
         stack.callback(setattr, Host, "spawn", spawn)
         Host.spawn = spawn_stepped  # type: ignore[method-assign] # a double
+        stack.callback(setattr, identity, "os", os)
+        identity.os = _Os(probe)  # type: ignore[assignment,attr-defined] # a double
         yield
 
 
@@ -168,8 +190,3 @@ class Caller:
 def config(folder: Path, now: Callable[[], int]) -> Config:
     """Return the configuration of a server over the files in `folder`."""
     return Config(database=str(folder / DATABASE), now=now, drain_seconds=0.0)
-
-
-def copy_key(source: Path, target: Path) -> None:
-    """Give a folder the key of another."""
-    shutil.copyfile(source / f"{DATABASE}.key", target / f"{DATABASE}.key")

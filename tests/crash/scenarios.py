@@ -1,4 +1,4 @@
-"""What is played while the server is stopped at every point: three scenarios of few words."""
+"""What is played while the server is stopped at every point: scenarios of few words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def two_persons(table: Table) -> None:
     await table.play_out(match, tokens, lambda game: game.sequence >= 8)
     await _refused("STALE_SEQUENCE", table.play(match, 0, anna, 1, 2))
     await table.play_out(match, tokens)
-    await _refused("MATCH_OVER", table.play(match, 1, badr, 40, 9))
+    await _refused("MATCH_OVER", table.play(match, 1, badr, 40, 1))
     await table.record(match)
 
 
@@ -54,7 +54,7 @@ async def four_declare(table: Table) -> None:
 
 
 async def opening(table: Table) -> None:
-    """Seats kept, committed and made ready; a cancellation of every kind; rematches."""
+    """Seats kept, committed and made ready; a cancellation by agreement; a rematch."""
     made = await table.create("first", "playtash", "invited", "open", "open", "greedy")
     match, owner = made.match.id, made.owner_token
     await _refused("BAD_TOKEN", table.join("intruder", match, 0, owner))
@@ -87,7 +87,10 @@ async def opening(table: Table) -> None:
     await table.play_out(again, tokens, lambda game: game.sequence >= 9)
     await table.resign("elias has enough", again, 0, elias)
     await table.record(again)
-    # Called off before anyone came; left by one who never got ready; and bots among themselves.
+
+
+async def called_off(table: Table) -> None:
+    """Called off before anyone came; left by one who never got ready."""
     made = await table.create("off", "cafe", "open", "open")
     await table.cancel("owner calls it off", made.match.id, -1, made.owner_token)
     made = await table.create("absent", "arabic", "open", "greedy")
@@ -95,15 +98,34 @@ async def opening(table: Table) -> None:
         "nobody", made.match.id, 0, client_commitment=commitment_of("never", made.match.id, 0)
     )
     await table.pass_time("not ready", made.match.id, 61)
+
+
+async def bots_alone(table: Table) -> None:
+    """Bots among themselves: dealt in the moment of its making, and played out by the server."""
     made = await table.create("bots", "arabic", "greedy", "random")
     await table.play_out(made.match.id, {})
     await table.record(made.match.id)
+
+
+async def brief(table: Table) -> None:
+    """A batch of a person and a bot, who resigns, and the rematch, which is called off."""
+    made = await table.create("brief", "pagat", "open", "greedy")
+    match = made.match.id
+    token = await table.join("hind", match, 0)
+    await table.play_out(match, {0: token}, lambda game: _at(game) >= (1, 2))
+    await table.resign("hind resigns", match, 0, token)
+    again, token = await table.rematch("hind again", match, 0, token)
+    await table.play_out(again, {0: token}, lambda game: _at(game) >= (1, 1, Phase.PLAY))
+    await table.cancel("hind leaves", again, 0, token)
+    await table.record(match)
 
 
 SCENARIOS: Final[dict[str, Scenario]] = {
     "two persons": two_persons,
     "four declare": four_declare,
     "opening": opening,
+    "called off": called_off,
+    "bots alone": bots_alone,
 }
 
 

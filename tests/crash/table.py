@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import grpc
+from sqlalchemy.exc import SQLAlchemyError
 
 from ronda.v1 import match_service_pb2 as pb
 from ronda_bots.registry import Registry
@@ -24,6 +25,7 @@ from ronda_server import game as games
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.game import BOT, Game
 from ronda_server.live import Live
+from ronda_server.log import ConflictError, StorageError
 
 from .history import (
     Answered,
@@ -50,6 +52,10 @@ class RefusedError(Exception):
     """A command was refused, now or in an earlier life."""
 
 
+class CannotStartError(Exception):
+    """The storage did not let the server start."""
+
+
 class Table:
     """All clients of one scenario, and the server they call."""
 
@@ -63,6 +69,7 @@ class Table:
         self._streams: dict[str, Opened] = {}
         self._told: dict[str, int] = {}
         self._over: set[str] = set()
+        self._followed: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._news = asyncio.Event()
         for entry in journal:
@@ -85,14 +92,15 @@ class Table:
                 self._clocks.add(entry.name)
 
     def note(self, entry: Entry) -> None:
-        """Write down what happens."""
+        """Write down what happens. The server may be stopped right after."""
         self.journal.append(entry)
         self._remember(entry)
+        self.probe.step(f"{type(entry).__name__} is noted")
 
     async def resume(self) -> None:
         """Take up all streams where they were, and send again what was not answered."""
         for opened in list(self._streams.values()):
-            if opened.stream not in self._over:
+            if opened.stream not in self._over and opened.stream not in self._followed:
                 self._follow(opened._replace(after=self._told[opened.stream]))
         for sent in list(unanswered(self.journal)):
             with contextlib.suppress(RefusedError):
@@ -178,14 +186,24 @@ class Table:
 
     async def play(self, match: str, seat: int, token: str, card: int, expected: int) -> None:
         """Play a card."""
-        request = pb.PlayCardRequest(
-            match_id=match,
-            card=card,  # type: ignore[arg-type] # a card's number is the enum's
-            expected_sequence=expected,
-            request_id=request_id(f"{match} {seat} plays {card} at {expected}"),
-        )
-        data = {"seat": seat, "card": TEXT[card]}
+        request, data = _play(match, seat, card, expected)
         await self._ask("PlayCard", request, token, "played", seat, data, expected)
+
+    async def try_to_create(self, name: str, rules: str, *seats: str) -> Any:
+        """Ask once for a match; an answer is lost, and an error is the caller's."""
+        request = pb.CreateMatchRequest(
+            rules=rules, seats=[offer(seat) for seat in seats], request_id=request_id(name)
+        )
+        self.note(_sent("CreateMatch", request, "", "created", -1, {}, 0))
+        return await self.call("CreateMatch", request, "")
+
+    async def try_to_play(
+        self, match: str, seat: int, token: str, card: int, expected: int
+    ) -> Any:
+        """Play a card and do not try again; an answer is lost, and an error is the caller's."""
+        request, data = _play(match, seat, card, expected)
+        self.note(_sent("PlayCard", request, token, "played", seat, data, expected))
+        return await self.call("PlayCard", request, token)
 
     async def record(self, match: str) -> None:
         """Read the record of a match that is over."""
@@ -203,19 +221,7 @@ class Table:
         data: dict[str, Any] | None = None,
         expected: int = 0,
     ) -> Any:
-        match = "" if method == "CreateMatch" else request.match_id
-        sent = Sent(
-            request.request_id,
-            kind,
-            match,
-            seat,
-            data or {},
-            expected,
-            method,
-            request.SerializeToString(deterministic=True),
-            token,
-        )
-        return await self._send(sent)
+        return await self._send(_sent(method, request, token, kind, seat, data or {}, expected))
 
     async def _send(self, sent: Sent) -> Any:
         """Send a command until something definite comes back, unless it has already."""
@@ -266,6 +272,7 @@ class Table:
             self._follow(Opened(name, match, seat, 1, token))
 
     def _follow(self, opened: Opened) -> None:
+        self._followed.add(opened.stream)
         self.note(opened)
         self._tasks.append(asyncio.get_running_loop().create_task(self._listen(opened)))
 
@@ -319,6 +326,19 @@ class Table:
         while 0 < games.due(live.game) <= host.now():
             await self.news()
 
+    def pass_time_unseen(self, match: str, seconds: float) -> None:
+        """Move simulated time and leave the rest to the server."""
+        host = self.server.host
+        live = host._live[match]
+        self.note(Clock("unseen", int(seconds * 1_000_000)))
+        if live.timer:
+            live.timer.cancel()
+        host._wait_until(live, live.deadline)
+
+    def told(self, match: str) -> int:
+        """Return the number that a spectator of a match has been told last."""
+        return self._told.get(f"{match}/public", 0)
+
     async def news(self) -> None:
         """Wait until a stream is told something."""
         self._news.clear()
@@ -350,6 +370,30 @@ class Table:
                 await self.play(match, seat, tokens[seat], card, game.opened)
 
 
+def _play(match: str, seat: int, card: int, expected: int) -> tuple[Any, dict[str, Any]]:
+    request = pb.PlayCardRequest(
+        match_id=match,
+        card=card,  # type: ignore[arg-type] # a card's number is the enum's
+        expected_sequence=expected,
+        request_id=request_id(f"{match} {seat} plays {card} at {expected}"),
+    )
+    return request, {"seat": seat, "card": TEXT[card]}
+
+
+def _sent(
+    method: str,
+    request: Any,
+    token: str,
+    kind: str,
+    seat: int,
+    data: dict[str, Any],
+    expected: int,
+) -> Sent:
+    match = "" if method == "CreateMatch" else request.match_id
+    written = request.SerializeToString(deterministic=True)
+    return Sent(request.request_id, kind, match, seat, data, expected, method, written, token)
+
+
 class Simulated:
     """The clock of a journal: it stands still between the moments that move it."""
 
@@ -367,12 +411,20 @@ class Simulated:
 
 
 async def life(
-    folder: Path, registry: Registry, journal: list[Entry], scenario: Scenario, probe: Probe
+    folder: Path,
+    registry: Registry,
+    journal: list[Entry],
+    scenario: Scenario,
+    probe: Probe,
+    clients: type[Table] = Table,
 ) -> None:
     """Start a server on the files of `folder`, take up the journal, and play the scenario out."""
     server = Inside(config(folder, Simulated(journal)), registry)
-    await server.start()
-    table = Table(server, journal, probe)
+    try:
+        await server.start()
+    except (ServiceError, StorageError, ConflictError, SQLAlchemyError) as problem:
+        raise CannotStartError from problem
+    table = clients(server, journal, probe)
     try:
         await table.resume()
         await scenario(table)

@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 from ronda_core import fair
 from tests.hidden.obs import NUMBER, random_deck
+from tests.referee.naive import RANKS, is_legal_first_table, rank_of
 
 
 class Deal(NamedTuple):
@@ -26,6 +27,20 @@ class Deal(NamedTuple):
         if number <= len(self.decks):
             return self.decks[number - 1]
         return random_deck(random.Random(f"{self.beyond}/{number}"), players)
+
+
+def deck_of_sets(rng: random.Random, players: int) -> tuple[str, ...]:
+    """Return a deck that may be dealt, with sets for two seats or more in the first batch."""
+    while True:
+        deck = list(random_deck(rng, players))
+        places = rng.sample(range(players), rng.randint(2, players))
+        for place, rank in zip(places, rng.sample(RANKS, len(places)), strict=True):
+            cards = [card for card in rng.sample(deck, 40) if rank_of(card) == rank]
+            for at, card in enumerate(cards[: 3 if rng.random() < 0.2 else 2]):
+                old, new = deck.index(card), 3 * place + at
+                deck[old], deck[new] = deck[new], deck[old]
+        if is_legal_first_table(deck[3 * players : 3 * players + 4]):
+            return tuple(deck)
 
 
 class Rigged:

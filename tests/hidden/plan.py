@@ -7,7 +7,7 @@ resolved when it is asked, so that both twins are asked the same as far as a vie
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from ronda.v1 import match_pb2
@@ -23,7 +23,7 @@ TURN: Final = -3
 """Whoever is to play."""
 
 _PROBES: Final = {
-    "unheld": 10,
+    "unheld": 6,
     "early": 4,
     "stale": 3,
     "bad_card": 1,
@@ -32,7 +32,7 @@ _PROBES: Final = {
     "retry": 3,
     "reuse": 1,
     "foreign_token": 1,
-    "get": 4,
+    "get": 3,
     "list_matches": 3,
     "record": 2,
     "commitments": 1,
@@ -40,7 +40,7 @@ _PROBES: Final = {
     "watch": 6,
     "leave": 1,
     "pause": 3,
-    "scrape": 5,
+    "scrape": 3,
     "wait": 2,
     "ready_again": 1,
     "rematch_early": 1,
@@ -79,6 +79,8 @@ class Plan:
     ending: str = "none"
     prober: int = 0
     """The one seat that tries false declarations."""
+    sets: bool = False
+    """Several seats are dealt sets, and declare them."""
     dealt_by_server: bool = False
     """The decks are the server's own: no twin, but the scan sees real deals."""
     probing: float = 1.0
@@ -122,12 +124,12 @@ def plan(seed: str, rules: str, players: int) -> Plan:
     """Return a run with a person in every seat."""
     rng = random.Random(f"{seed}/plan")
     clock = 60.0 if rng.random() < 0.5 else 0.0
-    endings = {"none": 55, "resign": 15, "agree": 8, "rematch": 14, "timeout": 8 if clock else 0}
+    endings = {"none": 55, "resign": 12, "agree": 8, "rematch": 12, "timeout": 8 if clock else 0}
     return Plan(
         seed=seed,
         setup=_setup(rng, rules, players),
         dealer=rng.randrange(players),
-        steps=_steps(rng),
+        steps=_steps(rng, rules, players),
         seats=tuple(rng.choices(("open", "invited"), (80, 20), k=players)),
         contributors=frozenset(seat for seat in range(players) if rng.random() < 0.15),
         clock=clock,
@@ -136,6 +138,14 @@ def plan(seed: str, rules: str, players: int) -> Plan:
         ending=rng.choices(list(endings), list(endings.values()))[0],
         prober=rng.randrange(players),
     )
+
+
+def plan_of_sets(seed: str, rules: str, players: int) -> Plan:
+    """Return a short run in which several seats are dealt sets and declare them."""
+    declared = PRESETS[rules].sets == "declared"
+    rng = random.Random(f"{seed}/sets")
+    steps = rng.randrange(3) + (players if declared else 0)
+    return replace(plan(seed, rules, players), sets=True, steps=steps)
 
 
 def plan_with_bots(seed: str, rules: str, players: int, bots: tuple[str, ...]) -> Plan:
@@ -148,7 +158,7 @@ def plan_with_bots(seed: str, rules: str, players: int, bots: tuple[str, ...]) -
         seed=seed,
         setup=_setup(rng, rules, players),
         dealer=rng.randrange(players),
-        steps=_steps(rng) // 2,
+        steps=_steps(rng, rules, players) // 2,
         seats=tuple(seats),
         prober=next(at for at, kind in enumerate(seats) if kind == "open"),
         ending=rng.choice(("none", "none", "resign")),
@@ -170,7 +180,11 @@ def _setup(rng: random.Random, rules: str, players: int) -> Setup:
     return Setup(rules, players, rng.choice(preset.targets))
 
 
-def _steps(rng: random.Random) -> int:
-    if rng.random() < 0.1:
+def _steps(rng: random.Random, rules: str, players: int) -> int:
+    if rng.random() < 0.08:
         return rng.randint(40, 110)  # into a second or third hand
+    if PRESETS[rules].sets == "declared" and rng.random() < 0.4:
+        # Some have answered and some have not, or all have and little is played.
+        batch = rng.randrange(36 // (3 * players) - 1 or 1)
+        return 4 * players * batch + rng.randrange(players + 3)
     return rng.choice((0, rng.randint(0, 8), rng.randint(0, 36), rng.randint(0, 36)))

@@ -7,8 +7,10 @@ a hidden card is a difference in the data, not noise.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import selectors
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor
 from typing import Any, Final, TypeVar
 
@@ -60,3 +62,21 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
 
     def _leap(self, seconds: float) -> None:
         self._simulated += seconds
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` on a loop of its own with simulated time."""
+    with _without_collection(), asyncio.Runner(loop_factory=SimulatedLoop) as runner:
+        return runner.run(work)
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """Put off collecting garbage until a run is over: it takes a fifth of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -10,9 +10,10 @@ from typing import Any
 
 from ronda_bots import registry
 from ronda_bots.registry import BotInfo, Registry
+from ronda_core.cards import Card
 
-Heard = Callable[[int, str, str], None]
-"""Called with the seat, what it was told or answered, and all of it as text."""
+Heard = Callable[[int, str, Any], None]
+"""Called with the seat, what kind of thing it was told or answered, and that."""
 
 Decided = Callable[[tuple[Any, ...]], None]
 """Called with what a bot decided, as a step."""
@@ -35,26 +36,26 @@ def _spy(info: BotInfo, heard: Heard, decided: Decided) -> BotInfo:
 
         def __init__(self, seat: Any, rng: random.Random) -> None:
             self._seat: int = seat.seat
-            heard(self._seat, "made", f"{plain(seat)} {rng.getstate()}")
+            heard(self._seat, "made", (seat, rng.getstate()))
             self._bot: Any = info.bot_class(seat, rng)
 
         def declare(self, view: Any) -> bool:
-            heard(self._seat, "asked to declare", plain(view))
+            heard(self._seat, "asked to declare", view)
             theirs = getattr(self._bot, "declare", None)
             answer = bool(theirs(view) if theirs else view.may_declare)
             decided(("declare", self._seat, answer))
-            heard(self._seat, "declared", plain(answer))
+            heard(self._seat, "declared", answer)
             return answer
 
         def play(self, view: Any) -> Any:
-            heard(self._seat, "asked to play", plain(view))
+            heard(self._seat, "asked to play", view)
             card = self._bot.play(view)
             decided(("play", self._seat, int(card)))
-            heard(self._seat, "played", plain(card))
+            heard(self._seat, "played", card)
             return card
 
         def observe(self, event: Any) -> None:
-            heard(self._seat, "told", plain(event))
+            heard(self._seat, "told", event)
             theirs = getattr(self._bot, "observe", None)
             if theirs:
                 theirs(event)
@@ -87,3 +88,17 @@ def vars_of(value: Any) -> dict[str, Any]:
     """Return what somebody may have hung on a value."""
     found: dict[str, Any] = getattr(value, "__dict__", {})
     return found
+
+
+def cards_in(value: Any) -> tuple[int, ...]:
+    """Return all cards that a value shows."""
+    if isinstance(value, Card):
+        return (int(value),)
+    held: list[Any] = list(vars_of(value).values())
+    if dataclasses.is_dataclass(value):
+        held += [getattr(value, one.name) for one in dataclasses.fields(value)]
+    elif isinstance(value, dict):
+        held += [*value, *value.values()]
+    elif isinstance(value, tuple | list | set | frozenset):
+        held += value
+    return tuple(card for inner in held for card in cards_in(inner))

@@ -38,6 +38,8 @@ class Entry(NamedTuple):
     """Which match it is about: main, rematch or neighbour."""
     known: int = 0
     """Events of that match by then."""
+    cards: tuple[int, ...] = ()
+    """That a bot was shown."""
 
     @property
     def same(self) -> tuple[int, str, bytes]:

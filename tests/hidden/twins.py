@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tests.hidden.obs import Mirror, Playout, Step, replay
@@ -40,8 +40,11 @@ class Fixed(NamedTuple):
 
     hands: frozenset[int] = frozenset()
     """Seats whose decisions are not scripted: their hands stay."""
-    setless: frozenset[int] = frozenset()
-    """Seats that have been refused a declaration in this batch: they still hold no set."""
+    holding: Mapping[int, bool] = {}
+    """Seats of which it is told (to themselves) whether they hold a set in this batch."""
+
+
+_NOTHING: Final = Fixed()
 
 
 class _Place(NamedTuple):
@@ -58,18 +61,20 @@ def twin(
     viewer: int | None,
     rng: random.Random,
     tally: Tally,
-    fixed: Fixed = Fixed(),
+    fixed: Fixed = _NOTHING,
 ) -> Playout | None:
     """Return a twin of `playout`, which `mirror` has played, for `viewer`; None if there is none.
 
-    The share of coarse and fine twins, and the order in which ways are tried, is `rng`'s.
+    Coarse ones are tried first, or now and then a fine one; where none fits, the next way is.
     """
     places = list(_hidden(playout, mirror, viewer, fixed))
     if not any(place.batch == mirror.referee.batch for place in places):
         tally["impossible"] += 1
         return None
-    styles = rng.sample(sorted(STYLES), len(STYLES))
-    for style in styles:
+    first = rng.choices(list(STYLES), _WEIGHTS)[0]
+    if len(mirror.referee.declared.get(mirror.referee.batch, {})) > 1 and rng.random() < 0.5:
+        first = "whole hands"  # else several declared sets hardly ever stay what they were told to be
+    for style in dict.fromkeys([first, *STYLES]):
         for _ in range(_TRIES):
             made = _candidate(playout, mirror, viewer, rng, STYLES[style], places)
             why = _unfit(playout, mirror, viewer, made, fixed)
@@ -155,11 +160,13 @@ def _stock_and_one_seat(
 
 STYLES: Final[dict[str, _Style]] = {
     "everything": _everything,
-    "two cards": _two_cards,
-    "whole hands": _whole_hands,
-    "suits": _suits,
     "one seat": _stock_and_one_seat,
+    "whole hands": _whole_hands,
+    "two cards": _two_cards,
+    "suits": _suits,
 }
+_WEIGHTS: Final = (50, 18, 14, 12, 6)
+"""How often each is the first to be tried."""
 
 
 def _shuffled(rng: random.Random, playout: Playout, at: Sequence[int]) -> dict[int, str]:
@@ -255,7 +262,7 @@ def _unfit(
     after = [_dealt(made, mirror, seat) for seat in range(players)]
     if all(before[seat] == after[seat] for seat in range(players) if seat != viewer):
         return "same hands"
-    if any(set_in(after[seat]) for seat in fixed.setless):
+    if any((set_in(after[seat]) is not None) != holds for seat, holds in fixed.holding.items()):
         return "awards"
     if _sets_told(mirror, before) != _sets_told(mirror, after):
         return "awards"

@@ -7,7 +7,8 @@ input did and everything that each viewer may see afterwards must be equal.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any, NoReturn
@@ -17,7 +18,7 @@ from ronda_core.cards import TEXT, parse_card
 from ronda_core.hand import Answered, Dealt, Ended, IllegalMoveError, Phase, Played, Revealed
 from ronda_core.match import Cause, Fault, Finished, Match
 from ronda_core.rules import ESTE_POINTS, settings
-from ronda_core.view import PublicView, public, view
+from ronda_core.view import Private, PublicView, private, public, view
 
 from .biased import biased_deck, biased_declare, biased_play
 from .naive import FULL_PACK, PRESETS, Award, Referee, is_legal_first_table, rank_of
@@ -25,6 +26,7 @@ from .naive import FULL_PACK, PRESETS, Award, Referee, is_legal_first_table, ran
 NUMBER = {text: parse_card(text) for text in FULL_PACK}
 TABLES = [(rules, players) for rules, preset in PRESETS.items() for players in preset.players]
 _PUBLIC = attrgetter(*(field.name for field in fields(PublicView)))
+_PRIVATE = attrgetter(*Private._fields)
 _PHASES = {"play": Phase.PLAY, "declare": Phase.DECLARE, "deal": Phase.OVER, "over": Phase.OVER}
 
 Step = tuple[Any, ...]
@@ -69,6 +71,8 @@ class Duel:
         self.match = Match(settings(rules, players, target, length), dealer)
         self.dealer = dealer
         self.steps: list[Step] = []
+        self.seen: Counter[str] = Counter()
+        """How often what happened: so that a test can tell a hard match from a dull one."""
 
     @property
     def script(self) -> Script:
@@ -110,6 +114,7 @@ class Duel:
     def _declare(self, seat: int, declares: bool) -> None:
         referee = self.referee
         awards = referee.declare(seat, declares)
+        self._note(awards)
         answered, *more = engine.declare(self.match, seat, declares)
         self.same("answer", answered, Answered(seat, declares))
         if len(referee.answers) < referee.players:
@@ -124,6 +129,7 @@ class Duel:
     def _play(self, card: str) -> None:
         referee = self.referee
         batch, lying = referee.batch, referee.table.copy()
+        referee.hand_counts = None
         told = referee.play(card)
         assert self.match.hand is not None
         played, *more = engine.play(self.match, self.match.hand.turn, NUMBER[card])
@@ -137,13 +143,15 @@ class Duel:
         self.same("number of reclaimed", len(played.reclaimed), len(told.reclaimed))
         count = [award for award in told.awards if award.reason == "cards"]
         self.same("awards", played.awards, told.awards[: len(told.awards) - len(count)])
+        self._note(told.awards)
+        self.seen["reclaim"] += bool(told.reclaimed)
         link = {award.points for award in told.awards if award.reason == "este"}
         self.same("link", {ESTE_POINTS[played.link]} if played.link else set(), link)
         scores = [*referee.scores]
         for award in [*count, *referee.last_deal_awards]:
             scores[award.side] -= award.points
         self.same("scores told", played.scores, tuple(scores))
-        if referee.plays_made == 36 and (referee.phase == "deal" or not referee.table):
+        if referee.hand_counts is not None:
             lying = lying - told.captured if told.captured or told.reclaimed else {*lying, card}
             self._ended(more.pop(0), lying, count)
         if referee.batch != batch:
@@ -159,10 +167,11 @@ class Duel:
 
     def _refuse(self, name: str, *values: Any) -> None:
         """Neither takes the input, and nothing changes."""
+        self.seen[f"refused {name}"] += 1
         acts: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
             "play": (
                 self.referee.play,
-                lambda card: engine.play(self.match, self.match.hand.turn, NUMBER[card]),  # type: ignore[union-attr]
+                lambda card: engine.play(self.match, self.referee.turn or 0, NUMBER[card]),
             ),
             "declare": (
                 self.referee.declare,
@@ -188,6 +197,7 @@ class Duel:
         table = {TEXT[card] for card in event.table}
         self.same("dealt table", table, referee.table if referee.batch == 1 else set())
         self.same("awards of the deal", event.awards, referee.last_deal_awards)
+        self._note(referee.last_deal_awards)
         rest = (event.hand, event.batch, event.dealer, event.stock, event.scores, event.turn)
         turn = -1 if referee.turn is None else referee.turn
         told = (referee.hand_number, referee.batch, referee.dealer, len(referee.stock))
@@ -213,6 +223,15 @@ class Duel:
         finished = Finished(engine.Outcome(referee.outcome), winner, tuple(referee.scores), fault)
         self.same("end", events, [finished])
         self.same("result", result, finished)
+        self.seen[f"ended by {referee.outcome}"] += 1
+        self.seen["nobody won"] += referee.winner is None
+
+    def _note(self, awards: Sequence[Award]) -> None:
+        for award in awards:
+            self.seen[award.reason] += 1
+            self.seen[f"{award.reason} {award.points}"] += award.reason == "este"
+        sets = [award for award in awards if award.reason in {"ronda", "tringa"}]
+        self.seen["tie of sets"] += len(sets) > 1
 
     def _state(self) -> None:
         referee, hand = self.referee, self.match.hand
@@ -255,17 +274,24 @@ class Duel:
             "declared": _by_batch(seen),
         }
         self.same("view of a spectator", mine, told)
-        self.same("chain", (seen.chain_rank, seen.chain_link), (rank, referee.links - 1 if rank else 0))
+        self.same(
+            "chain", (seen.chain_rank, seen.chain_link), (rank, referee.links - 1 if rank else 0)
+        )
         answered = tuple(sorted(referee.answers)) if referee.phase == "declare" else ()
         self.same("answered", seen.answered, answered)
-        everyone = _PUBLIC(seen)
         for seat in range(referee.players):
-            own = view(match, seat)
-            self.same("public part", _PUBLIC(own), everyone)
-            told["hand"] = sorted(TEXT[card] for card in own.hand)
-            self.same("view of a seat", told, referee.view(seat))
-            open_ = referee.phase == "declare" and seat not in referee.answers
-            self.same("may declare", own.may_declare, open_ and seat in referee.dealt_sets)
+            own = private(match, seat)
+            hand = {TEXT[card] for card in own.hand}
+            self.same("own hand", (len(own.hand), hand), (len(hand), referee.hands[seat]))
+            waits = referee.phase == "declare" and seat not in referee.answers
+            self.same("may declare", own.may_declare, waits and seat in referee.dealt_sets)
+        # A whole view costs as much as the rest together: every step makes one, seat after seat.
+        seat = len(self.steps) % referee.players
+        whole = view(match, seat)
+        self.same("public part of a view", _PUBLIC(whole), _PUBLIC(seen))
+        self.same("private part of a view", _PRIVATE(whole), private(match, seat))
+        told["hand"] = sorted(TEXT[card] for card in whole.hand)
+        self.same("view of a seat", told, referee.view(seat))
 
     def _chain_rank(self) -> int:
         """The rank whose next card would be an este, read from the referee's chain."""
@@ -293,7 +319,7 @@ def random_settings(rng: random.Random, rules: str, players: int) -> tuple[int, 
 
 
 def play_match(
-    rng: random.Random, rules: str, players: int, *, forfeits: float = 0.03, refusals: float = 0.02
+    rng: random.Random, rules: str, players: int, *, forfeits: float = 0.06, refusals: float = 0.02
 ) -> Duel:
     """Play one random match on both referees, mostly biased to hard hands, to its end."""
     duel = Duel(rules, players, *random_settings(rng, rules, players), rng.randrange(players))
@@ -343,14 +369,23 @@ def _refusable(rng: random.Random, referee: Referee) -> Step:
     if referee.phase != "deal" and rng.random() < 0.3:
         return ("refuse", "deal", uniform_deck(rng, referee.players))
     if referee.phase == "deal" and rng.random() < 0.5:
-        deck = biased_deck(rng, referee.players)
-        first = 3 * referee.players
-        deck[first], deck[first + 5] = deck[first + 1], deck[first + 1]
-        return ("refuse", "deal", deck)
+        return ("refuse", "deal", _bad_deck(rng, referee.players))
     if referee.phase != "declare" and rng.random() < 0.2:
         return ("refuse", "declare", rng.randrange(referee.players), False)
     held = referee.hands[referee.turn] if referee.turn is not None else set()
     return ("refuse", "play", rng.choice([card for card in FULL_PACK if card not in held]))
+
+
+def _bad_deck(rng: random.Random, players: int) -> list[str]:
+    """A deck with a card twice, or with a first table that may not lie."""
+    deck = uniform_deck(rng, players)
+    if rng.random() < 0.5:
+        one, other = rng.sample(range(40), 2)
+        deck[one] = deck[other]
+        return deck
+    while is_legal_first_table(deck[3 * players : 3 * players + 4]):
+        rng.shuffle(deck)
+    return deck
 
 
 def replay(script: Script) -> None:

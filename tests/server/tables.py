@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from ronda_core.hand import Phase
 from ronda_core.rules import PRESETS
 from ronda_server.errors import DETAILS_KEY, DOMAIN, Reason, code_of
 from ronda_server.game import Game
+from ronda_server.log import SqliteLog
 
 TABLES = [(name, players) for name, preset in PRESETS.items() for players in preset.players]
 DECLARING = [name for name, preset in PRESETS.items() if preset.sets == "declared"]
@@ -117,7 +119,7 @@ class Table:
         """Return what a stream resumed after an event brings, until it ends or is quiet."""
         last = (await self.game()).sequence
         told: list[pb.WatchMatchResponse] = []
-        async for message in self.watch(seat, after):
+        async for message in self.watch(self.owner if seat is None else seat, after):
             told.append(message)
             if message.event.sequence == last and not (await self.game()).over:
                 break
@@ -190,6 +192,24 @@ async def unchanged(table: Table) -> AsyncIterator[None]:
     before = await table.seen()
     yield
     assert await table.seen() == before
+
+
+@contextlib.asynccontextmanager
+async def held_up(log: SqliteLog) -> AsyncIterator[None]:
+    """Keep whatever is to be committed waiting for as long as the block runs."""
+    entered, gate = threading.Event(), threading.Event()
+
+    def wait(_connection: object) -> None:
+        entered.set()
+        gate.wait(20)
+
+    held = log.submit(wait)
+    await until(entered.is_set)
+    try:
+        yield
+    finally:
+        gate.set()
+        await held
 
 
 def watching(client: Client) -> int:

@@ -11,6 +11,7 @@ import click
 import grpc
 
 from ronda_cli import output
+from ronda_cli.config import home
 from ronda_cli.output import ExitCode, Failure
 from ronda_cli.text import one_line
 
@@ -91,6 +92,6 @@ def keep_token(file: Path, token: str) -> None:
 def token_path(match_id: str) -> Path:
     """Return where the token of a match is kept if nobody says otherwise."""
     base = os.environ.get("XDG_STATE_HOME")
-    state = Path(base) if base else Path.home() / ".local" / "state"
+    state = Path(base) if base else home() / ".local" / "state"
     safe = re.sub(r"[^A-Za-z0-9_-]", "_", match_id)[:80]
     return state / "ronda" / f"{safe}.token"

@@ -167,10 +167,12 @@ def view_picture(view: view_pb2.View, sent: float = 0.0) -> Picture:
     if view.HasField("deadline"):
         deadline = view.deadline.ToMicroseconds() / 1e6
         deadline += time.time() - sent if sent else 0.0
+    players = len(view.seats)
+    sides = 2 if players == 4 else players
     return Picture(
         names=names,
         rules=text.name(view.settings.rules),
-        players=len(view.seats),
+        players=players,
         target=view.settings.target,
         length=view.settings.length,
         hand_number=view.hand_number,
@@ -178,11 +180,11 @@ def view_picture(view: view_pb2.View, sent: float = 0.0) -> Picture:
         dealer=view.dealer,
         turn=view.turn if view.HasField("turn") else None,
         phase=_name(view_pb2.View.Phase, view.phase, "PHASE_"),
-        hand_sizes=_per(view.hand_sizes, len(view.seats)),
+        hand_sizes=_per(view.hand_sizes, players),
         table=_cards(view.table),
         stock=view.stock,
-        piles=_per(view.pile_counts, len(view.seats)),
-        scores=_per(view.scores, len(view.seats)),
+        piles=_per(view.pile_counts, sides),
+        scores=_per(view.scores, sides),
         chain_rank=view.chain_rank,
         chain_link=view.chain_link,
         pack=_cards(view.pack),
@@ -317,9 +319,9 @@ def _awards(awards: Iterable[event_pb2.Award]) -> tuple[Award, ...]:
     )
 
 
-def _per(counts: Sequence[int], seats: int) -> tuple[int, ...]:
+def _per(counts: Sequence[int], many: int) -> tuple[int, ...]:
     """Return a count for each seat or side, also where a server left them out."""
-    return tuple(counts) + (0,) * (seats - len(counts))
+    return tuple(counts) + (0,) * (many - len(counts))
 
 
 def _name(enum: Any, number: int, prefix: str) -> str:

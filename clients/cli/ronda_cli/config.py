@@ -20,7 +20,15 @@ def path() -> Path:
     if named := os.environ.get("RONDA_CONFIG"):
         return Path(named)
     base = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path.home() / ".config") / "ronda" / "config.toml"
+    return (Path(base) if base else home() / ".config") / "ronda" / "config.toml"
+
+
+def home() -> Path:
+    """Return the home of whoever runs this; in a container there may be none."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/")
 
 
 def load(commands: Collection[str]) -> dict[str, Any]:

@@ -101,6 +101,7 @@ class _Person:
     def _ask(self, picture: Picture, understand: Callable[[str], _T]) -> _T:
         try:
             while True:
+                typed.forget()
                 self._stage.ask(picture, asking.question(picture))
                 answer = typed.line()
                 self._stage.answered()

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from ronda_cli import asking
 from ronda_cli.asking import LeftError, PuzzledError
 from ronda_cli.client import Client, new_request_id
+from ronda_cli.fold import advance
 from ronda_cli.follow import Patience, Place, follow, insist
 from ronda_cli.output import Interrupted, is_terminal
 from ronda_cli.picture import Picture
@@ -64,7 +65,6 @@ class Sitting:
         self._patience = patience or Patience()
         self._queue: asyncio.Queue[_Item] = asyncio.Queue(1000)
         self._asked: tuple[str, int, int] | None = None
-        self._played = False
         self._sits = False
         self._asks = False
         self._typed: deque[str | None] = deque()
@@ -118,10 +118,12 @@ class Sitting:
     async def _take(self, update: Update) -> None:
         assert self.picture is not None
         if isinstance(update, Happened):
-            self._played = isinstance(update.happening, CardPlayed)
             told = tell(update.happening, Cast(self.picture.names))
             if told:
                 self._stage.tell(told)
+            self.picture = advance(self.picture, update.happening, update.sequence)
+            if isinstance(update.happening, CardPlayed):
+                await self._look(update.happening.play.seat)
         elif isinstance(update, Seen):
             self.picture = update.picture
             decision = self._decision()
@@ -134,8 +136,13 @@ class Sitting:
                     self._asks = False
                     self._stage.answered()
                 self._show()
-                if self._played and self.picture.deadline is None:
-                    await asyncio.sleep(self._pace)
+
+    async def _look(self, seat: int) -> None:
+        """Let a play of somebody else be looked at, where no clock runs."""
+        assert self.picture is not None
+        if self._pace and seat != self.picture.seat and self.picture.deadline is None:
+            self._show()
+            await asyncio.sleep(self._pace)
 
     def _decision(self) -> tuple[str, int, int] | None:
         """Return what names the decision that is the viewer's to make now."""

@@ -106,7 +106,7 @@ async def _seat(wanted: Wanted, where: Target, client: Client) -> Seated:
 
 def _brief() -> Patience:
     """Return the patience of who has not sat down yet."""
-    return Patience(seconds=5.0)
+    return Patience(seconds=2.0, longest=0.5)
 
 
 async def _play(seated: Seated, stage: Stage, pace: float) -> Picture | None:

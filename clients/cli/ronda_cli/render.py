@@ -58,7 +58,7 @@ def card_text(card: Card, look: Look, *, style: str = "") -> Text:
 def picture_lines(picture: Picture, look: Look) -> list[Text]:
     """Return a picture as lines that fit `look.width`."""
     width = min(look.width, _PICTURE if look.width >= _WIDE else 100)
-    boxes = look.width >= 60 and look.height >= 22
+    boxes = _has_room(picture, look)
     lines = [*_title(picture, look, width), *_seats(picture, look, width)]
     playing = picture.phase in ("declare", "play")
     if playing:
@@ -72,6 +72,13 @@ def picture_lines(picture: Picture, look: Look) -> list[Text]:
     return lines + _notes(picture, look, width)
 
 
+def _has_room(picture: Picture, look: Look) -> bool:
+    """Say whether cards may be boxes: where the story stands below, it needs some lines too."""
+    story = 3 if look.width >= _WIDE else 7
+    needed = 9 + picture.players + (6 if picture.seat is not None else 0) + story
+    return look.width >= 60 and look.height >= needed
+
+
 def told_lines(told: Told, look: Look, width: int) -> list[Text]:
     """Return one thing that happened: the sentence, and its points in front of their reasons."""
     sentence = Text(style="bold" if told.heading else "")
@@ -79,7 +86,7 @@ def told_lines(told: Told, look: Look, width: int) -> list[Text]:
         sentence.append_text(card_text(part, look) if isinstance(part, Card) else Text(part))
     lines = _hang(sentence, width)
     for gain in told.gains:
-        row = Text(f"{gain.points:+4} ", "bold bright_magenta")
+        row = Text().append(f"{gain.points:+4} ", "bold bright_magenta")
         row.append(gain.who, "bold")
         row.append(f"  {gain.why}", "dim")
         lines += _hang(row, width, indent=5)
@@ -161,7 +168,7 @@ def _seat(
     glyphs = look.glyphs
     side = picture.side_of(seat)
     waits = seat in picture.waits_for
-    row = Text(f"{glyphs.turn if waits else ' '} ", "bold bright_magenta")
+    row = Text().append(f"{glyphs.turn if waits else ' '} ", "bold bright_magenta")
     team = picture.players == 4
     row.append(glyphs.team[place % 2] if team else " ", "dim").append(f" {seat}", "dim")
     if team and place % 2:
@@ -249,7 +256,7 @@ def _notes(picture: Picture, look: Look, width: int) -> list[Text]:
     if picture.declared:
         told = ", ".join(f"{picture.names[seat]} a {kind}" for seat, kind in picture.declared)
         notes.append(Text(f"declared: {told}"))
-    if picture.chain_link and not picture.result:
+    if picture.chain_link and picture.phase == "play":
         points, nth = ((5, "third"), (10, "fourth"))[min(picture.chain_link, 2) - 1]
         note = Text(f"a {nth} {picture.chain_rank} in a row now pays {points}")
         if picture.pack:

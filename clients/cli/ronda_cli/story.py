@@ -106,7 +106,7 @@ class Cast:
         """Return what a side does, at the start of a sentence."""
         name = self.side(side)
         many = name == "you" or self.players == 4
-        return f"{_capital(name) if name == 'you' else name} {verb if many else _third(verb)}"
+        return _capital(f"{name} {verb if many else _third(verb)}")
 
     def score(self, scores: Sequence[int]) -> str:
         """Return the score of every side in words."""

@@ -21,8 +21,6 @@ class Line(NamedTuple):
 
 def line() -> str:
     """Wait for the next line; leave where it says so, or where there is none."""
-    if is_terminal(sys.stdin):
-        _forget()
     typed = sys.stdin.readline()
     if not typed:
         raise Interrupted
@@ -68,8 +66,10 @@ def _lines() -> Iterator[str | None]:
     yield None
 
 
-def _forget() -> None:
-    """Forget what was typed before the question: an impatient Enter is no answer to it."""
+def forget() -> None:
+    """Forget what was typed before a question: an impatient Enter is no answer to it."""
+    if not is_terminal(sys.stdin):
+        return
     try:
         import termios  # noqa: PLC0415 -- not on every system
 

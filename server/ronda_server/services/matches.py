@@ -43,7 +43,6 @@ _FIELDS: Final = {
 }
 _OWNER: Final = -1
 _NOBODY: Final = -2
-_MOST_HANDS: Final = 100
 _HOUR: Final = 3_600_000_000
 _LEAST: Final = 100_000
 """Microseconds of the shortest clock."""
@@ -86,8 +85,6 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     ) -> pb.CreateMatchResponse:
         """Create a match and offer its seats."""
         asked = _request(self._host, "CreateMatch", request)
-        if request.length > _MOST_HANDS:
-            raise ServiceError(Reason.BAD_LENGTH, field="length")
         try:
             played_by = settings(
                 request.rules, len(request.seats), request.target or None, request.length

@@ -754,7 +754,10 @@ class WatchMatchRequest(_message.Message):
     0 starts with a View, and so does a number that is unknown or too old.
     """
     include_views: _builtins.bool
-    """Whether a View with the same number follows each event."""
+    """Whether a View follows the last event of each step, with the same number.
+
+    A play may bring a deal or the end with it: such events come together, and one View after them.
+    """
     def __init__(
         self,
         *,

@@ -1,0 +1,27 @@
+"""What every crash test needs: the bots that are installed, and a service that logs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from ronda_bots.registry import Registry, discover
+from ronda_server import hosting
+
+
+@pytest.fixture(scope="session")
+def registry() -> Registry:
+    """Return the bots that are installed; reading the disk is for before the loop."""
+    return discover()
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keep storms of expected errors out of the output, and let the server try again at once."""
+    monkeypatch.setattr(hosting, "_RETRY_SECONDS", 0.001)
+    before = structlog.get_config()
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
+    yield
+    structlog.configure(**before)

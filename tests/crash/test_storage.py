@@ -1,0 +1,393 @@
+"""Storage that fails: an error at every statement, a disk that is full, a tail that is torn off."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+from google.protobuf.duration_pb2 import Duration
+
+from ronda.v1.match_pb2 import Clock
+from ronda_bots.registry import Registry
+from ronda_server.errors import Reason, ServiceError
+from ronda_server.identity import Keys
+
+from .crashes import Crashes, Picture, prepare
+from .history import Entry, Report, check, check_log, read_database
+from .inside import DATABASE, KEY, Files, Inside, Probe, config, files_of, lay, probing
+from .scenarios import bots_alone, brief, called_off, opening, two_persons
+from .table import CannotStartError, Scenario, Simulated, Table, life
+
+_AWAY: Final = 12
+"""Statements for which a storage that is away stays away."""
+_PAGE: Final = 4096
+_WAL_HEADER: Final = 32
+_FRAME: Final = 24 + _PAGE
+
+
+class Failing(Probe):
+    """Lets statements fail from the `nth` on: before they run, or when they have run already."""
+
+    def __init__(self, nth: int, count: int, *, done: bool = False) -> None:
+        super().__init__()
+        self.failed: list[str] = []
+        self._seen = 0
+        self._failing = range(nth, nth + count)
+        self._done = done
+
+    def before(self, statement: str) -> None:
+        self._seen += 1
+        if not self._done:
+            self._fail(statement)
+
+    def after(self, statement: str) -> None:
+        if self._done:
+            self._fail(statement)
+
+    def _fail(self, statement: str) -> None:
+        if self._seen in self._failing:
+            self.failed.append(statement)
+            raise sqlite3.OperationalError("disk I/O error")
+
+
+@pytest.fixture(scope="module")
+def fresh(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """Return the files of a server that has been started once."""
+    folder = tmp_path_factory.mktemp("fresh")
+    prepare(folder, registry)
+    return files_of(folder)
+
+
+def _play(
+    folder: Path,
+    fresh: Files,
+    registry: Registry,
+    scenario: Scenario,
+    probe: Failing,
+    *,
+    keep: bool = False,
+) -> Report:
+    """Play a scenario on storage that fails; a server that cannot start is started again."""
+    lay(fresh, folder)
+    journal: list[Entry] = []
+    with probing(probe):
+        while True:
+            try:
+                asyncio.run(life(folder, registry, journal, scenario, probe))
+            except CannotStartError:
+                assert not journal, "only a first start may fail: nothing is left half done"
+            else:
+                break
+    report = check(journal, read_database(folder / DATABASE), Keys((folder / KEY).read_bytes()))
+    if not keep:
+        shutil.rmtree(folder)
+    return report
+
+
+@pytest.mark.parametrize("scenario", [brief, opening, called_off])
+@pytest.mark.parametrize(
+    ("count", "done"),
+    [(1, False), (1, True), (_AWAY, False)],
+    ids=["one fails", "one is done and yet fails", "away for a while"],
+)
+def test_an_error_at_any_statement_loses_and_doubles_nothing(
+    scenario: Scenario, count: int, done: bool, fresh: Files, registry: Registry, tmp_path: Path
+) -> None:
+    total, failed = Report(), 0
+    for nth in range(1, 10_000):
+        probe = Failing(nth, count, done=done)
+        report = _play(tmp_path / "away", fresh, registry, scenario, probe)
+        if not probe.failed:
+            break
+        report.faults = [f"{nth}, {probe.failed[0]}: {fault}" for fault in report.faults]
+        total.add(report)
+        failed += len(probe.failed)
+    print(f"{nth} places, {failed} errors; {total}")
+    assert total.faults == []
+    assert nth > 20
+
+
+class Switch(Probe):
+    """Fails the statements that `fails` names, while it is on."""
+
+    def __init__(self, fails: Callable[[str], bool], *, done: bool) -> None:
+        super().__init__()
+        self.on = False
+        self.failures = 0
+        self._fails = fails
+        self._done = done
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+        self._seen: list[str] = []
+
+    def before(self, statement: str) -> None:
+        self._fail(statement, self.on and not self._done)
+
+    def after(self, statement: str) -> None:
+        self._fail(statement, self.on and self._done)
+        self._seen.append(statement)
+        self._loop.call_soon_threadsafe(self._changed.set)
+
+    def _fail(self, statement: str, now: bool) -> None:
+        if now and self._fails(statement):
+            self.failures += 1
+            self._loop.call_soon_threadsafe(self._changed.set)
+            raise sqlite3.OperationalError("disk I/O error")
+
+    async def fails(self, count: int) -> None:
+        """Wait until so many statements have failed in all."""
+        while self.failures < count:
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def sees(self, part: str, count: int) -> None:
+        """Wait until so many statements that hold `part` have been run."""
+        while sum(part in statement for statement in self._seen) < count:
+            self._changed.clear()
+            await self._changed.wait()
+
+
+def _commit(statement: str) -> bool:
+    return statement == "COMMIT"
+
+
+def _anything(_statement: str) -> bool:
+    return True
+
+
+@contextmanager
+def _unavailable() -> Iterator[None]:
+    with pytest.raises(ServiceError) as problem:
+        yield
+    assert problem.value.reason is Reason.STORAGE_UNAVAILABLE
+
+
+@asynccontextmanager
+async def _table(folder: Path, fresh: Files, registry: Registry, probe: Probe) -> AsyncIterator[Table]:
+    """Return clients of a server that is not to be stopped."""
+    lay(fresh, folder)
+    journal: list[Entry] = []
+    with probing(probe):
+        server = Inside(config(folder, Simulated(journal)), registry)
+        await server.start()
+        table = Table(server, journal, probe)
+        try:
+            async with asyncio.timeout(60):  # where nothing is told, nothing ever ends
+                yield table
+        finally:
+            table.leave()
+            await server.stop()
+    report = check(
+        journal,
+        read_database(folder / DATABASE),
+        Keys((folder / KEY).read_bytes()),
+        complete=False,
+    )
+    assert report.faults == []
+
+
+async def _told(table: Table, match: str, number: int) -> None:
+    """Wait until a spectator has been told an event."""
+    while table.told(match) < number:
+        await table.news()
+
+
+async def test_what_was_committed_in_spite_of_an_error_is_told_though_nobody_asks(
+    fresh: Files, registry: Registry, tmp_path: Path
+) -> None:
+    switch = Switch(_commit, done=True)
+    async with _table(tmp_path / "told", fresh, registry, switch) as table:
+        made = await table.create("unknown", "arabic", "open", "greedy")
+        match = made.match.id
+        token = await table.join("imane", match, 0)
+        await table.play_out(match, {0: token}, lambda game: bool(game.waits_for))
+        game = (await table.live(match)).game
+        card = game.match.hand.hands[0][0]  # type: ignore[union-attr]
+        switch.on = True
+        with _unavailable():
+            await table.try_to_play(match, 0, token, card, game.opened)
+        switch.on = False
+        # The play, and what the bot answers to it.
+        await _told(table, match, game.sequence + 2)
+
+
+async def test_a_match_made_in_spite_of_an_error_is_played_though_nobody_asks(
+    fresh: Files, registry: Registry, tmp_path: Path
+) -> None:
+    switch = Switch(_commit, done=True)
+    async with _table(tmp_path / "made", fresh, registry, switch) as table:
+        switch.on = True
+        with _unavailable():
+            await table.try_to_create("unknown", "arabic", "greedy", "random")
+        switch.on = False
+        await switch.sees("UPDATE match SET state = ?, ended", 1)
+
+
+@pytest.mark.parametrize("place", ["FROM secret", "BEGIN", "INSERT INTO match", "COMMIT"])
+async def test_a_promise_that_came_to_nothing_is_that_of_the_next_match(
+    place: str, fresh: Files, registry: Registry, tmp_path: Path
+) -> None:
+    switch = Switch(lambda statement: place in statement, done=False)
+    async with _table(tmp_path / "promise", fresh, registry, switch) as table:
+        host = table.server.host
+        oldest = (await host.log.unused_scopes())[0][0]
+        for attempt in range(3):
+            switch.on = True
+            with _unavailable():
+                await table.try_to_create(f"attempt {attempt}", "arabic", "greedy", "random")
+            switch.on = False
+            await asyncio.gather(*host._tasks, return_exceptions=True)
+        made = await table.create("at last", "arabic", "open", "open")
+        assert made.match.id == oldest
+
+
+async def test_bots_and_clocks_go_on_when_the_storage_is_back(
+    fresh: Files, registry: Registry, tmp_path: Path
+) -> None:
+    switch = Switch(_anything, done=False)
+    async with _table(tmp_path / "bots", fresh, registry, switch) as table:
+        made = await table.create("bots", "arabic", "greedy", "random")
+        clocked = await table.create(
+            "clock", "arabic", "open", "open", clock=Clock(per_decision=Duration(seconds=1))
+        )
+        await table.join("jihane", clocked.match.id, 0)
+        await table.join("kamal", clocked.match.id, 1)
+        await _told(table, made.match.id, 5)
+        switch.on = True
+        table.pass_time_unseen(clocked.match.id, 2)
+        await switch.fails(30)
+        switch.on = False
+        await _told(table, made.match.id, 40)
+        await _told(table, clocked.match.id, 5)
+        await table.finish()
+
+
+def test_a_bot_answers_the_same_after_an_error_as_without(
+    fresh: Files, registry: Registry, tmp_path: Path
+) -> None:
+    folder = tmp_path / "undisturbed"
+    assert _play(folder, fresh, registry, bots_alone, Failing(1, 0), keep=True).faults == []
+    expected = read_database(folder / DATABASE).rows
+    for nth in range(40, 130, 7):
+        folder = tmp_path / f"disturbed {nth}"
+        probe = Failing(nth, 1)
+        assert _play(folder, fresh, registry, bots_alone, probe, keep=True).faults == []
+        assert probe.failed
+        assert read_database(folder / DATABASE).rows == expected
+
+
+async def test_a_full_disk_refuses_commands_and_tells_nothing(
+    fresh: Files, registry: Registry, tmp_path: Path
+) -> None:
+    async with _table(tmp_path / "full", fresh, registry, Probe()) as table:
+        made = await table.create("full", "arabic", "open", "open")
+        match = made.match.id
+        tokens = {0: await table.join("lina", match, 0), 1: await table.join("mehdi", match, 1)}
+        log = table.server.host.log
+
+        def fill(connection: sqlite3.Connection) -> None:
+            (pages,) = connection.execute("PRAGMA page_count").fetchone()
+            connection.execute(f"PRAGMA max_page_count = {pages}")
+
+        def free(connection: sqlite3.Connection) -> None:
+            connection.execute("PRAGMA max_page_count = 1000000")
+
+        await log.submit(fill)
+        with _unavailable():
+            while True:
+                game = (await table.live(match)).game
+                assert game.match and game.match.hand
+                seat = game.match.hand.turn
+                card = game.match.hand.hands[seat][0]
+                await table.try_to_play(match, seat, tokens[seat], card, game.opened)
+        stored = await log.read(match)
+        assert table.told(match) <= len(stored)
+        await log.submit(free)
+        await table.resume()
+        await table.play_out(match, tokens)
+        await table.finish()
+
+
+async def test_what_is_acknowledged_is_flushed_to_disk(
+    fresh: Files, registry: Registry, tmp_path: Path
+) -> None:
+    def settings(connection: sqlite3.Connection) -> tuple[str, int]:
+        (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+        (synchronous,) = connection.execute("PRAGMA synchronous").fetchone()
+        return mode, synchronous
+
+    async with _table(tmp_path / "flushed", fresh, registry, Probe()) as table:
+        full = 2
+        assert await table.server.host.log.submit(settings) == ("wal", full)
+
+
+def test_a_torn_tail_leaves_a_prefix_that_replays(registry: Registry, tmp_path: Path) -> None:
+    crashes = Crashes(registry, two_persons, tmp_path)
+    last = crashes.shoot()[-1]
+    wal = last.files[f"{DATABASE}-wal"]
+    whole = read_database(_laid(last.files, tmp_path / "whole"))
+    assert len(wal) > 50 * _FRAME
+    lengths = set()
+    for end in _ends(0, len(wal)):
+        folder = tmp_path / "torn"
+        torn = last.files | {f"{DATABASE}-wal": wal[:end]}
+        left = read_database(_laid(torn, folder))
+        keys = Keys((folder / KEY).read_bytes())
+        shutil.rmtree(folder)
+        assert check_log(left, keys).faults == []
+        for match, rows in left.rows.items():
+            assert rows == whole.rows[match][: len(rows)]
+            lengths.add(len(rows))
+    assert len(lengths) > 30
+
+
+def test_a_commit_that_was_cut_off_is_as_if_it_had_not_been_asked_for(
+    registry: Registry, tmp_path: Path
+) -> None:
+    """The power fails while a commit is written: any part of its frames may have reached the disk."""
+    crashes = Crashes(registry, brief, tmp_path)
+    states = crashes.shoot()
+    torn = [
+        state
+        for before, after in zip(states, states[1:], strict=False)
+        for state in _torn(before, after)
+    ]
+    for state in torn:
+        crashes.recover(state)
+    print(crashes.tally)
+    assert crashes.tally.report.faults == []
+    assert len(torn) > 100
+
+
+def _torn(before: Picture, after: Picture) -> list[Picture]:
+    """Return what may be left of the commit between two states, if there is one."""
+    name = f"{DATABASE}-wal"
+    old, new = before.files.get(name, b""), after.files.get(name, b"")
+    if old == new or not new.startswith(old):
+        return []
+    parts = [new[:end] for end in _ends(len(old), len(new))]
+    first = max(len(old), _WAL_HEADER)
+    # Written out of order: the last frame is there, the first is not.
+    parts.append(new[:first] + bytes(_FRAME) + new[first + _FRAME :])
+    return [
+        Picture(before.files | {name: part}, before.journal, f"{len(part)} of {len(new)} bytes")
+        for part in parts
+    ]
+
+
+def _ends(start: int, end: int) -> list[int]:
+    """Return where a log may be cut off: between its frames, and within them."""
+    frames = range(max(start, _WAL_HEADER), end, _FRAME)
+    cuts = [cut for frame in frames for cut in (frame, frame + 7, frame + 24, frame + 24 + 1000)]
+    return [cut for cut in (start + 1, *cuts) if start < cut < end]
+
+
+def _laid(files: Files, folder: Path) -> Path:
+    lay(files, folder)
+    return folder / DATABASE

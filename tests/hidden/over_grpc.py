@@ -1,0 +1,125 @@
+"""The real service over real gRPC: its ports, its threads, its files, and a clock that stands."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+from unittest.mock import patch
+
+import grpc
+from google.protobuf.message import Message
+
+from ronda.v1 import match_service_pb2
+from ronda_bots.registry import Registry
+from ronda_server import app, database
+from tests.hidden.service import EPOCH, STEP, Answer, Refused, Service, Stream
+from tests.hidden.store import KEY, store
+
+_PATIENCE: Final = 10.0
+
+
+class OverGrpc(Service):
+    """A server on loopback ports, with its threads, its files and a clock that stands still."""
+
+    simulated = False
+
+    def __init__(self, server: app.Server, channel: grpc.aio.Channel, clock: list[int]) -> None:
+        super().__init__(server)
+        self._channel = channel
+        self._clock = clock
+
+    def now(self) -> int:
+        return self._clock[0]
+
+    async def unary(self, method: str, request: Message, token: str) -> Answer:
+        call = self._channel.unary_unary(
+            method, request_serializer=_serialised, response_deserializer=None
+        )(request, metadata=_bearer(token))
+        try:
+            body = await call
+        except grpc.aio.AioRpcError as error:
+            return _refusal(error)
+        metadata = (*(await call.initial_metadata()), *(await call.trailing_metadata()))
+        return Answer("OK", "", metadata, body)
+
+    async def frames(self, method: str, request: Message, token: str) -> AsyncIterator[bytes]:
+        call = self._channel.unary_stream(
+            method, request_serializer=_serialised, response_deserializer=None
+        )(request, metadata=_bearer(token))
+        try:
+            async for frame in call:
+                yield frame
+        except grpc.aio.AioRpcError as error:
+            raise Refused(_refusal(error)) from error
+        finally:
+            call.cancel()
+
+    async def settle(self, streams: Sequence[Stream]) -> None:
+        async with asyncio.timeout(_PATIENCE):
+            for stream in streams:
+                while not await self._up_to_date(stream):
+                    await asyncio.sleep(0.0005)
+            wanted = sum(not stream.task.done() for stream in streams)
+            while self.server.metrics.registry.get_sample_value("ronda_watchers") != wanted:
+                await asyncio.sleep(0.0005)
+        self._clock[0] += round(STEP * 1e6)
+
+    async def _up_to_date(self, stream: Stream) -> bool:
+        """Say whether a stream has brought all that there is by now."""
+        if stream.task.done():
+            return True
+        live = await self.server.host.find(stream.match_id)
+        if live.driver is not None or live.game.over or not stream.frames:
+            return False
+        last = match_service_pb2.WatchMatchResponse.FromString(stream.frames[-1][1])
+        kind = last.WhichOneof("update")
+        if kind is None or (kind == "event" and stream.views):
+            return False
+        return bool(getattr(last, kind).sequence >= live.game.sequence)
+
+
+def _serialised(message: Any) -> bytes:
+    return bytes(message.SerializeToString())
+
+
+def _bearer(token: str) -> tuple[tuple[str, str], ...]:
+    return (("authorization", f"Bearer {token}"),) if token else ()
+
+
+def _refusal(error: grpc.aio.AioRpcError) -> Answer:
+    metadata = (*(error.initial_metadata() or ()), *(error.trailing_metadata() or ()))
+    return Answer(error.code().name, error.details() or "", tuple(metadata), b"")
+
+
+@contextlib.asynccontextmanager
+async def serve(registry: Registry) -> AsyncIterator[OverGrpc]:
+    """Serve on free loopback ports, on a fresh copy of the database in a file."""
+    kept = store()
+    clock = [EPOCH]
+    with tempfile.TemporaryDirectory(prefix="ronda-hidden-") as folder:
+        file = Path(folder) / "ronda.db"
+        file.write_bytes(kept.image)
+        config = app.Config(
+            listen="127.0.0.1:0",
+            health_listen="127.0.0.1:0",
+            metrics_listen="127.0.0.1:0",
+            database=str(file),
+            drain_seconds=1.0,
+            now=lambda: clock[0],
+        )
+        with (
+            patch.object(database, "upgrade", lambda _: ""),
+            patch.object(app, "load_key", lambda _: KEY),
+        ):
+            server = app.Server(config, registry)
+            await server.start()
+        channel = grpc.aio.insecure_channel(server.addresses["listen"])
+        try:
+            yield OverGrpc(server, channel, clock)
+        finally:
+            await channel.close()
+            await server.stop()

@@ -1,0 +1,166 @@
+"""A reading of every byte of a run for what its reader may not know at that time."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from ronda.v1 import card_pb2
+from tests.hidden.deals import bot_seed
+from tests.hidden.harness import Result
+from tests.hidden.obs import TEXT
+from tests.hidden.store import KEY, store
+from tests.hidden.tape import Entry, parsed
+
+_CARD: Final = card_pb2.Card.DESCRIPTOR.full_name
+_CARD_TEXT: Final = re.compile(rb"(?<![A-Za-z0-9])(?:[1-7]|1[0-2])[OCEB](?![A-Za-z0-9])")
+_FAULTS: Final = (b"'INTERNAL'", b"'UNKNOWN'", b"unknown exception", b"a task failed", b"Traceback")
+_KINDS: Final = {
+    "match_created": "created",
+    "seat_joined": "joined",
+    "seat_ready": "ready",
+    "cards_dealt": "dealt",
+    "declaration_answered": "answered",
+    "declarations_revealed": "revealed",
+    "card_played": "played",
+}
+"""Kinds of event as the rules' side calls them, where it does not use their names."""
+
+
+def scan(result: Result) -> Iterator[str]:
+    """Yield what somebody received and may not know, or may never know."""
+    secrets = list(_secrets(result))
+    for name, entries in result.tape.channels.items():
+        viewer = int(name.removeprefix("seat ")) if name.startswith("seat ") else None
+        kept = [(what, text) for what, texts in secrets for text in texts if not _own(name, what)]
+        any_of_them = re.compile(b"|".join(re.escape(text) for _, text in kept))
+        for entry in entries:
+            found = any_of_them.search(entry.data)
+            if found:
+                what = next(what for what, text in kept if text == found.group())
+                yield f"{name}, at {entry.what!r}: {what}"
+            for problem in _read(result, entry, viewer):
+                yield f"{name}, at {entry.what!r}: {problem}"
+
+
+def _own(name: str, what: str) -> bool:
+    """Say whether a secret is given to whoever reads a channel."""
+    given = what.startswith("invitation") and name == "owner"
+    return given or what.startswith(f"token of {name} ")
+
+
+def _secrets(result: Result) -> Iterator[tuple[str, list[bytes]]]:
+    """Yield what nobody else may read, each in the forms in which it could be written."""
+    for what, token in result.secrets.items():
+        if token:
+            yield what, [token[6:].encode()]  # with or without what all tokens begin with
+    yield "the server's key", _forms(KEY)
+    for number, master in enumerate(store().masters[:4]):
+        yield f"master {number}", _forms(master)
+    for seat in range(result.plan.setup.players):
+        seed = bot_seed(result.plan.seed, seat)
+        yield f"bot seed of seat {seat}", [str(seed).encode(), *_forms(seed.to_bytes(32, "big"))]
+
+
+def _forms(secret: bytes) -> list[bytes]:
+    digits = secret.hex().encode()
+    return [
+        secret,
+        digits,
+        digits.upper(),
+        base64.b64encode(secret).rstrip(b"="),
+        base64.urlsafe_b64encode(secret).rstrip(b"="),
+    ]
+
+
+def _read(result: Result, entry: Entry, viewer: int | None) -> Iterator[str]:
+    if entry.cards and entry.known:
+        yield from _unknown(entry.cards, _known(result, "main", entry.known, viewer))
+    if not entry.method:
+        yield from _text(entry.data)
+    if entry.method == "GetRecord":
+        yield "a record before the end"
+        return
+    try:
+        message = parsed(entry)
+    except DecodeError:
+        yield "bytes that are no message"
+        return
+    if message is None:
+        return
+    if len(message.SerializeToString()) != len(entry.data):
+        yield "bytes that its message does not hold"
+    yield from _unknown_fields(message)
+    number = entry.known
+    if entry.method == "frame":
+        number, problem = _numbered(result, entry, message)
+        if problem:
+            yield problem
+    yield from _unknown(_cards(message), _known(result, entry.match, number, viewer))
+
+
+def _text(data: bytes) -> Iterator[str]:
+    if _CARD_TEXT.search(data):
+        yield f"a card as text: {data[:200]!r}"
+    if b"rnd_" in data:
+        yield "a token in a text"
+    if any(word in data for word in _FAULTS):
+        yield f"a fault of the server: {data[:200]!r}"
+
+
+def _numbered(result: Result, entry: Entry, message: Any) -> tuple[int, str]:
+    """Return the number of the event that a frame is about, and what is wrong with it."""
+    events = result.mirrors[entry.match].events
+    kind = message.WhichOneof("update")
+    if kind is None:
+        return 0, "a frame that says nothing"
+    number = getattr(message, kind).sequence
+    if not 0 < number <= len(events):
+        return 0, f"event {number} of {len(events)}"
+    if kind == "event":
+        told = message.event.WhichOneof("kind")
+        if _KINDS.get(told, told) != events[number - 1].kind:
+            return number, f"event {number} is {told}, by the rules {events[number - 1].kind}"
+    return number, ""
+
+
+def _known(result: Result, match: str, number: int, viewer: int | None) -> frozenset[str]:
+    mirror = result.mirrors.get(match)
+    if mirror is None or not 0 < number <= len(mirror.events):
+        return frozenset()
+    return mirror.events[number - 1].known(viewer)
+
+
+def _unknown(cards: tuple[int, ...], known: frozenset[str]) -> Iterator[str]:
+    strange = [TEXT.get(card, str(card)) for card in cards if TEXT.get(card) not in known]
+    if strange:
+        yield f"cards that are not known yet: {' '.join(strange)}"
+
+
+def _cards(message: Message) -> tuple[int, ...]:
+    """Return the value of every field that is a card, wherever it is and whatever it is called."""
+    found: list[int] = []
+    for field, value in message.ListFields():
+        if field.type == FieldDescriptor.TYPE_ENUM and field.enum_type.full_name == _CARD:
+            found += value if field.is_repeated else [value]
+        elif field.type == FieldDescriptor.TYPE_MESSAGE:
+            for inner in value if field.is_repeated else [value]:
+                if isinstance(inner, Message):
+                    found += _cards(inner)
+    return tuple(found)
+
+
+def _unknown_fields(message: Message) -> Iterator[str]:
+    if len(UnknownFieldSet(message)):
+        yield "a field that no description names"
+    for field, value in message.ListFields():
+        if field.type == FieldDescriptor.TYPE_MESSAGE:
+            for inner in value if field.is_repeated else [value]:
+                if isinstance(inner, Message):
+                    yield from _unknown_fields(inner)

@@ -1,0 +1,540 @@
+"""The log: what is committed is told, what is not is not, and storage that fails loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from tests.server.conftest import Client, request_id, stop
+from tests.server.tables import Table, held_up, refused, seat_all, unchanged, until, watching
+
+from ronda.v1 import match_pb2
+from ronda.v1 import match_service_pb2 as pb
+from ronda_core.hand import IllegalMoveError
+from ronda_core.record import read
+from ronda_core.verify import verify
+from ronda_server import database, hosting
+from ronda_server import game as games
+from ronda_server import log as logs
+from ronda_server.errors import Reason
+from ronda_server.log import ConflictError, Fact, SqliteLog, StorageError, insert_events
+
+
+class Commits:
+    """What the log says of its commits."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def __call__(self, _seconds: float, size: int) -> None:
+        self.sizes.append(size)
+
+
+@pytest.fixture
+def commits() -> Commits:
+    """Return what will hold the sizes of all commits."""
+    return Commits()
+
+
+@pytest.fixture
+async def log(tmp_path: Path, commits: Commits) -> AsyncIterator[SqliteLog]:
+    """Return an open log without events."""
+    path = tmp_path / "log.db"
+    await asyncio.to_thread(database.upgrade, str(path))
+    log = SqliteLog(path, commits)
+    await log.open()
+    yield log
+    await log.close()
+
+
+def append(match_id: str, sequence: int) -> Callable[[sqlite3.Connection], int]:
+    """Return work that appends one event."""
+
+    def work(connection: sqlite3.Connection) -> int:
+        insert_events(connection, match_id, [Fact(sequence, 0, "played", {"n": sequence})])
+        return sequence
+
+    return work
+
+
+async def numbers(log: SqliteLog, match_id: str = "m") -> list[int]:
+    """Return the numbers of the events of a match."""
+    return [fact.sequence for fact in await log.read(match_id)]
+
+
+async def test_what_waits_together_is_committed_together(log: SqliteLog, commits: Commits) -> None:
+    async with held_up(log):
+        futures = [log.submit(append("m", number)) for number in range(1, 101)]
+    assert await asyncio.gather(*futures) == list(range(1, 101))
+    await until(lambda: sum(commits.sizes) == 101)
+    assert commits.sizes == [1, 100]
+    assert await numbers(log) == list(range(1, 101))
+
+
+async def test_many_submits_in_one_turn_of_the_loop_make_few_commits(
+    log: SqliteLog, commits: Commits
+) -> None:
+    futures = [log.submit(append("m", number)) for number in range(1, 601)]
+    await asyncio.gather(*futures)
+    await until(lambda: sum(commits.sizes) == 600)
+    assert max(commits.sizes) <= 256
+    assert len(commits.sizes) < 100
+
+
+async def test_a_hundred_plays_at_once_in_a_hundred_matches_share_commits(
+    client: Client,
+) -> None:
+    tables = await asyncio.gather(*[seat_all(client) for _ in range(20)])
+    size = client.server.metrics.commit_size
+    before = size._sum.get(), sum(bucket.get() for bucket in size._buckets)
+    async with held_up(client.server.host.log):
+        steps = [asyncio.create_task(table.step()) for table in tables]
+        await until(lambda: client.server.host.log._work.qsize() == len(tables))
+    await asyncio.gather(*steps)
+    await until(lambda: size._sum.get() - before[0] == len(tables) + 1)
+    assert sum(bucket.get() for bucket in size._buckets) - before[1] == 2
+
+
+async def test_work_is_answered_after_the_commit_that_holds_it(
+    log: SqliteLog, tmp_path: Path
+) -> None:
+    def count() -> int:
+        with sqlite3.connect(tmp_path / "log.db") as other:
+            found: int = other.execute("SELECT count(*) FROM event").fetchone()[0]
+        other.close()
+        return found
+
+    for number in range(1, 6):
+        await log.submit(append("m", number))
+        assert await asyncio.to_thread(count) == number
+
+
+async def test_a_commit_is_on_disk_before_it_is_answered(log: SqliteLog) -> None:
+    def pragma(name: str) -> Callable[[sqlite3.Connection], Any]:
+        return lambda connection: connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+    assert await log.submit(pragma("synchronous")) == 2  # FULL
+    assert await log.submit(pragma("journal_mode")) == "wal"
+
+
+async def test_a_piece_of_work_that_fails_fails_alone(log: SqliteLog, commits: Commits) -> None:
+    def broken(connection: sqlite3.Connection) -> None:
+        append("m", 99)(connection)
+        raise KeyError("a fault of ours")
+
+    async with held_up(log):
+        futures: list[asyncio.Future[Any]] = [log.submit(append("m", n)) for n in (1, 2)]
+        futures.append(log.submit(broken))
+        futures.append(log.submit(append("m", 1)))  # taken
+        futures.append(log.submit(lambda connection: connection.execute("nonsense")))
+        futures.append(log.submit(append("m", 3)))
+    answers = await asyncio.gather(*futures, return_exceptions=True)
+    assert answers[:2] == [1, 2]
+    assert answers[5] == 3
+    assert [type(answer) for answer in answers[2:5]] == [KeyError, ConflictError, StorageError]
+    assert await numbers(log) == [1, 2, 3]
+
+
+async def test_a_number_that_is_taken_is_a_conflict_and_the_event_stays_as_it_was(
+    log: SqliteLog,
+) -> None:
+    await log.submit(append("m", 1))
+    before = await log.read("m")
+    other = [Fact(1, 5, "other", {"n": 0})]
+    with pytest.raises(ConflictError):
+        await log.submit(lambda connection: insert_events(connection, "m", other))
+    assert await log.read("m") == before
+    await log.submit(append("other", 1))
+
+
+async def test_events_are_appended_all_or_none(log: SqliteLog) -> None:
+    await log.submit(append("m", 3))
+    three = [Fact(number, 0, "played", {}) for number in (1, 2, 3)]
+    with pytest.raises(ConflictError):
+        await log.submit(lambda connection: insert_events(connection, "m", three))
+    assert await numbers(log) == [3]
+
+
+async def test_of_two_logs_on_one_file_that_write_one_number_one_wins(
+    log: SqliteLog, tmp_path: Path
+) -> None:
+    other = SqliteLog(tmp_path / "log.db")
+    await other.open()
+    try:
+        for number in range(1, 11):
+            answers = await asyncio.gather(
+                log.submit(append("m", number)),
+                other.submit(append("m", number)),
+                return_exceptions=True,
+            )
+            assert sorted(map(str, map(type, answers))) == sorted(map(str, (int, ConflictError)))
+    finally:
+        await other.close()
+    assert await numbers(log) == list(range(1, 11))
+
+
+async def test_work_whose_caller_has_gone_is_committed_all_the_same(log: SqliteLog) -> None:
+    async with held_up(log):
+        future = log.submit(append("m", 1))
+        future.cancel()
+    await log.submit(append("m", 2))
+    assert await numbers(log) == [1, 2]
+
+
+async def test_a_log_that_is_closed_has_done_what_waited(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    await asyncio.to_thread(database.upgrade, str(path))
+    log = SqliteLog(path)
+    await log.open()
+    futures = [log.submit(append("m", number)) for number in range(1, 301)]
+    await log.close()
+    assert await asyncio.gather(*futures) == list(range(1, 301))
+
+
+async def test_a_file_that_cannot_be_opened_is_a_storage_error(tmp_path: Path) -> None:
+    log = SqliteLog(tmp_path)  # a folder
+    with pytest.raises(StorageError):
+        await log.open()
+
+
+async def test_events_are_read_in_order_and_from_a_number_on(log: SqliteLog) -> None:
+    for number in (3, 1, 2, 5, 4):
+        await log.submit(append("m", number))
+    await log.submit(append("other", 1))
+    assert await numbers(log) == [1, 2, 3, 4, 5]
+    assert [fact.sequence for fact in await log.read("m", 3)] == [4, 5]
+    assert (await log.read("m"))[1].data == {"n": 2}
+    assert await log.read("nothing") == []
+
+
+def test_a_fact_shows_neither_cards_nor_requests() -> None:
+    fact = Fact(7, 0, "played", {"card": "7O"}, b"request", b"content")
+    assert repr(fact) == "Fact(7, played)"
+
+
+def rows(path: Path) -> list[tuple[Any, ...]]:
+    """Return all events of a file."""
+    with sqlite3.connect(path) as connection:
+        found = connection.execute("SELECT * FROM event ORDER BY match_id, sequence").fetchall()
+    connection.close()
+    return found
+
+
+async def test_events_never_change(client: Client, tmp_path: Path) -> None:
+    before: set[tuple[Any, ...]] = set()
+    table = await seat_all(client, "cafe", 3)
+    for at in range(30):
+        await table.step()
+        if at == 20:
+            await table.act("CancelMatch", 0)
+        now = set(await asyncio.to_thread(rows, tmp_path / "ronda.db"))
+        assert before < now
+        before = now
+
+
+async def test_a_log_that_contradicts_itself_is_not_played_on(client: Client) -> None:
+    table = await seat_all(client)
+    for _ in range(4):
+        await table.step()
+    log = client.server.host.log
+    facts = await log.read(table.id)
+    game = await table.game()
+    for at in range(1, len(facts) - 1):
+        forged = [*facts[:at], *facts[at + 1 :]]
+        with pytest.raises((games.LogError, IllegalMoveError, KeyError)):
+            list(games.replay(table.id, forged, game.commitment, game.master))
+    states = list(games.replay(table.id, facts, game.commitment, game.master))
+    assert states[-1][0].sequence == len(facts)
+
+
+# Storage that fails under a server.
+
+
+class Storage:
+    """The storage of a server, which fails when it is told to."""
+
+    def __init__(self) -> None:
+        self.readonly = False
+        self.full = False
+
+    def commit(self, connection: sqlite3.Connection, jobs: list[Any]) -> Any:
+        """Commit, or fail as SQLite fails."""
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages if self.full else 4294967294}")
+        connection.execute(f"PRAGMA query_only = {int(self.readonly)}")
+        return COMMIT(connection, jobs)
+
+
+COMMIT = logs._commit
+
+
+@pytest.fixture(autouse=True)
+def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the server try again soon."""
+    monkeypatch.setattr(hosting, "_RETRY_SECONDS", 0.001)
+
+
+@pytest.fixture
+def storage(monkeypatch: pytest.MonkeyPatch) -> Storage:
+    """Return what makes storage fail."""
+    made = Storage()
+    monkeypatch.setattr(logs, "_commit", made.commit)
+    return made
+
+
+async def check_memory_is_the_log(table: Table) -> None:
+    """Check that what the server holds is what its log says."""
+    game = await table.game()
+    facts = await table.client.server.host.log.read(table.id)
+    assert game.sequence == len(facts)
+    *_, (told, _) = games.replay(table.id, facts, game.commitment, game.master)
+    assert told.match
+    assert game.match
+    assert told.match.hand
+    assert game.match.hand
+    assert told.match.hand.hands == game.match.hand.hands
+    assert told.match.hand.plays == game.match.hand.plays
+    assert told.match.scores == game.match.scores
+
+
+async def test_a_play_that_is_not_stored_is_told_to_nobody_and_can_be_sent_again(
+    client: Client, storage: Storage
+) -> None:
+    table = await seat_all(client)
+    sequence = (await table.game()).sequence
+    stream = table.watch(None, sequence)
+    await stream.read()
+    same = request_id()
+    async with unchanged(table):
+        storage.readonly = True
+        for _ in range(3):
+            with refused(Reason.STORAGE_UNAVAILABLE):
+                await table.step(request_id=same, expected_sequence=sequence)
+        storage.readonly = False
+    await check_memory_is_the_log(table)
+    answer = await table.step(request_id=same, expected_sequence=sequence)
+    assert answer.sequence == sequence + 1
+    message = await stream.read()
+    assert message.event.sequence == sequence + 1
+    await table.step()
+    await check_memory_is_the_log(table)
+
+
+async def test_every_command_says_that_the_storage_is_away_and_works_when_it_is_back(
+    client: Client, storage: Storage
+) -> None:
+    running = await seat_all(client, "cafe")
+    over = await seat_all(client)
+    await over.act("Resign", 0)
+    lobby = Table(client, await client.create("open", "open"))
+    same = request_id()
+    number = (await running.game()).sequence
+    commands: list[Callable[[], Any]] = [
+        lambda: client.create("open", "open", request_id=same),
+        lambda: client.join(lobby.id, request_id=same),
+        lambda: lobby.act("CancelMatch", lobby.owner, request_id=same),
+        lambda: running.declare(0, False, request_id=same, expected_sequence=number),
+        lambda: running.act("Resign", 1, request_id=same),
+        lambda: over.act("Rematch", 0, request_id=same),
+    ]
+    storage.readonly = True
+    for command in commands:
+        with refused(Reason.STORAGE_UNAVAILABLE):
+            await command()
+    assert (await over.match()).result.fault.seat == 0  # what is known is told meanwhile
+    storage.readonly = False
+    for command in commands:
+        first = await command()
+        assert await command() == first
+    listed = await client.matches.ListMatches(pb.ListMatchesRequest())
+    assert len(listed.matches) == 5
+
+
+async def test_a_disk_that_is_full_stops_commands_and_loses_nothing(
+    client: Client, storage: Storage
+) -> None:
+    table = await seat_all(client, "arabic")
+    storage.full = True
+    same = ""
+    async with asyncio.timeout(20):
+        while not same:
+            before = await table.seen()
+            trying = request_id()
+            sequence = (await table.game()).sequence
+            try:
+                await table.step(request_id=trying, expected_sequence=sequence)
+            except grpc.aio.AioRpcError:
+                same = trying
+    assert await table.seen() == before
+    with refused(Reason.STORAGE_UNAVAILABLE):
+        await table.step(request_id=same, expected_sequence=sequence)
+    storage.full = False
+    answer = await table.step(request_id=same, expected_sequence=sequence)
+    assert answer.sequence == sequence + 1
+    await check_memory_is_the_log(table)
+    await table.play_out()
+    got = await client.matches.GetRecord(pb.GetRecordRequest(match_id=table.id))
+    assert verify(read(got.record.decode())).proven
+
+
+@pytest.mark.parametrize("stored", [False, True])
+async def test_a_commit_whose_fate_is_unknown_is_read_from_the_log(
+    client: Client, monkeypatch: pytest.MonkeyPatch, stored: bool
+) -> None:
+    table = await seat_all(client, "arabic")
+    commit = logs._commit
+
+    def torn(connection: sqlite3.Connection, jobs: list[Any]) -> Any:
+        if stored:
+            commit(connection, jobs)
+        return [(job, None, StorageError("disk I/O error")) for job in jobs]
+
+    same = request_id()
+    turn, held = await table.turn()
+    sequence = (await table.game()).sequence
+    fields = {"card": held[0], "request_id": same, "expected_sequence": sequence}
+    stream = table.watch(None, sequence)
+    await stream.read()
+    with monkeypatch.context() as patch:
+        patch.setattr(logs, "_commit", torn)
+        with refused(Reason.STORAGE_UNAVAILABLE):
+            await table.act("PlayCard", turn, **fields)
+    answer = await table.act("PlayCard", turn, **fields)
+    assert answer.sequence == sequence + 1
+    assert len((await table.hand()).plays) == 1
+    assert (await stream.read()).event.sequence == sequence + 1
+    await check_memory_is_the_log(table)
+    await table.play_out()
+
+
+async def test_what_a_torn_commit_holds_is_told_to_all_though_nobody_sends_it_again(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = await seat_all(client)
+    commit = logs._commit
+
+    def torn(connection: sqlite3.Connection, jobs: list[Any]) -> Any:
+        commit(connection, jobs)
+        return [(job, None, StorageError("disk I/O error")) for job in jobs]
+
+    sequence = (await table.game()).sequence
+    stream = table.watch(None, sequence)
+    await stream.read()
+    with monkeypatch.context() as patch:
+        patch.setattr(logs, "_commit", torn)
+        with refused(Reason.STORAGE_UNAVAILABLE):
+            await table.step()
+    # Nobody sends it again, and everybody is told all the same: it is in the log.
+    assert (await stream.read()).event.sequence == sequence + 1
+    with refused(Reason.STALE_SEQUENCE) as refusal:
+        await table.step(expected_sequence=sequence)
+    assert dict(refusal.info.metadata) == {"sequence": str(sequence + 1)}
+    await table.step()
+
+
+async def test_a_torn_creation_makes_one_match_and_is_answered_when_sent_again(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = logs._commit
+
+    def torn(connection: sqlite3.Connection, jobs: list[Any]) -> Any:
+        commit(connection, jobs)
+        return [(job, None, StorageError("disk I/O error")) for job in jobs]
+
+    same = request_id()
+    with monkeypatch.context() as patch:
+        patch.setattr(logs, "_commit", torn)
+        with refused(Reason.STORAGE_UNAVAILABLE):
+            await client.create("open", "open", request_id=same)
+    first = await client.create("open", "open", request_id=same)
+    listed = await client.matches.ListMatches(pb.ListMatchesRequest())
+    assert [match.id for match in listed.matches] == [first.match.id]
+    assert (await client.create("open", "open")).match.id != first.match.id
+
+
+async def test_bots_go_on_when_the_storage_is_back(
+    client: Client, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = threading.Event()
+
+    def failing(connection: sqlite3.Connection, jobs: list[Any]) -> Any:
+        outcomes = storage.commit(connection, jobs)
+        if isinstance(outcomes[0][2], StorageError):
+            gone.set()
+        return outcomes
+
+    monkeypatch.setattr(logs, "_commit", failing)
+    table = Table(client, await client.create("greedy", "random", rules="playtash", length=5))
+    storage.readonly = True
+    await until(gone.is_set)
+    storage.readonly = False
+    stream = table.watch()
+    while (message := await stream.read()).WhichOneof("update") != "ended":
+        pass
+    assert message.ended.reason == pb.StreamEnded.REASON_MATCH_OVER
+    assert client.server.metrics.plays.labels("playtash")._value.get() == 5 * 36
+    await check_memory_is_the_log(table)
+
+
+async def test_a_deadline_is_judged_when_the_storage_is_back(start: Any, storage: Storage) -> None:
+    now = [1_700_000_000_000_000]
+    client = await start(now=lambda: now[0])
+    clock = match_pb2.Clock()
+    clock.per_decision.FromSeconds(60)
+    table = await seat_all(client, clock=clock)
+    live = await client.server.host.find(table.id)
+    storage.readonly = True
+    now[0] += 60_000_000
+    await client.server.host._expire(live, live.game.deadline)
+    assert not live.game.over
+    storage.readonly = False
+    await until(lambda: live.game.over)
+
+
+async def test_storage_that_cannot_be_read_is_said_to_be_away(
+    client: Client, tmp_path: Path
+) -> None:
+    table = await seat_all(client)
+    await table.act("Resign", 0)
+    host = client.server.host
+    host._over.clear()
+    host.log._engine.dispose()
+    database_file = tmp_path / "ronda.db"
+    aside = tmp_path / "aside.db"
+    await asyncio.to_thread(database_file.rename, aside)
+    await asyncio.to_thread(database_file.mkdir)
+    asked = pb.GetMatchRequest(match_id=table.id)
+    with refused(Reason.STORAGE_UNAVAILABLE):
+        await client.matches.GetMatch(asked)
+    with refused(Reason.STORAGE_UNAVAILABLE):
+        await client.matches.ListMatches(pb.ListMatchesRequest())
+    with refused(Reason.STORAGE_UNAVAILABLE):
+        await client.matches.ListCommitments(pb.ListCommitmentsRequest())
+    await asyncio.to_thread(database_file.rmdir)
+    await asyncio.to_thread(aside.rename, database_file)
+    assert (await client.matches.GetMatch(asked)).match.id == table.id
+    assert watching(client) == 0
+
+
+async def test_a_server_that_restarts_after_a_failure_holds_what_was_answered_and_no_more(
+    start: Any, storage: Storage
+) -> None:
+    before = await start()
+    table = await seat_all(before, "pagat", 3)
+    for _ in range(10):
+        await table.step()
+    seen = await table.seen()
+    storage.readonly = True
+    with refused(Reason.STORAGE_UNAVAILABLE):
+        await table.step()
+    await stop(before)
+    storage.readonly = False
+    again = table.again(await start())
+    assert await again.seen() == seen
+    await again.step()
