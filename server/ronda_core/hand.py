@@ -8,11 +8,47 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Final, NamedTuple, TypeVar
+from typing import Final
 
 from ronda_core.cards import STEP
+from ronda_core.events import (
+    Answered,
+    Award,
+    Dealt,
+    Ended,
+    HandEvent,
+    Played,
+    Revealed,
+    new_answered,
+    new_dealt,
+    new_ended,
+    new_played,
+    new_revealed,
+)
 from ronda_core.fair import legal_table
-from ronda_core.rules import ESTE_POINTS, PLAYS, RONDA, TRINGA, Settings
+from ronda_core.rules import ESTE_POINTS, PLAYS, Settings
+from ronda_core.sets import KINDS, POINTS, STRENGTH
+
+__all__ = [
+    "Answered",
+    "Award",
+    "Dealt",
+    "DeckError",
+    "Ended",
+    "Hand",
+    "HandEvent",
+    "IllegalMoveError",
+    "Phase",
+    "Played",
+    "Refusal",
+    "Revealed",
+    "copy",
+    "deal",
+    "declare",
+    "leader",
+    "play",
+    "set_kind",
+]
 
 
 class Phase(StrEnum):
@@ -49,100 +85,11 @@ class DeckError(ValueError):
     """Forty cards that may not be dealt."""
 
 
-class Award(NamedTuple):
-    """Points for a side."""
-
-    plays: int
-    """Plays made in this hand when they were paid."""
-    side: int
-    reason: str
-    """ronda, tringa, este, missa, penalty, closing or cards."""
-    points: int
-
-
-class Dealt(NamedTuple):
-    """A batch was dealt. Secret: `hands` belongs to its seats, one hand each."""
-
-    hand: int
-    batch: int
-    dealer: int
-    hands: tuple[tuple[int, ...], ...]
-    table: tuple[int, ...]
-    """The four cards turned up, in batch 1 only."""
-    stock: int
-    awards: tuple[Award, ...]
-    scores: tuple[int, ...]
-    turn: int
-    """-1 while seats declare, or when the match is over."""
-
-    def __repr__(self) -> str:
-        return f"Dealt(hand={self.hand}, batch={self.batch})"
-
-
-class Answered(NamedTuple):
-    """A seat has answered the declaring step. Secret until the step is over: `declares`."""
-
-    seat: int
-    declares: bool
-
-    def __repr__(self) -> str:
-        return f"Answered(seat={self.seat})"
-
-
-class Revealed(NamedTuple):
-    """Every seat has answered: the kinds are public and paid."""
-
-    batch: int
-    kinds: tuple[tuple[int, str], ...]
-    """Seat and kind of each declared set, by seat."""
-    awards: tuple[Award, ...]
-    scores: tuple[int, ...]
-    turn: int
-
-
-class Played(NamedTuple):
-    """A card was played."""
-
-    seat: int
-    card: int
-    captured: tuple[int, ...]
-    """Taken from the table, upward from the card's rank, without the card itself."""
-    reclaimed: tuple[int, ...]
-    """Taken back from the pack of the link before."""
-    link: int
-    """0: no este; 1, 2, 3: the second, third, fourth equal card."""
-    awards: tuple[Award, ...]
-    scores: tuple[int, ...]
-
-    def __repr__(self) -> str:
-        return f"Played(seat={self.seat})"
-
-
-class Ended(NamedTuple):
-    """A hand was counted."""
-
-    hand: int
-    leftovers: tuple[int, ...]
-    side: int
-    """Who took the leftovers."""
-    piles: tuple[int, ...]
-    """Cards captured by side, the leftovers among them."""
-    awards: tuple[Award, ...]
-    scores: tuple[int, ...]
-
-    def __repr__(self) -> str:
-        return f"Ended(hand={self.hand})"
-
-
-_Told = TypeVar("_Told")
-HandEvent = Dealt | Answered | Revealed | Played | Ended
-
 _PLAY: Final = Phase.PLAY
 _DECLARE: Final = Phase.DECLARE
 _OVER: Final = Phase.OVER
 _BARE: Final = [0] * 11
 """A table without a card; copied, never changed."""
-_new = tuple.__new__  # what NamedTuple's own constructor calls, without the frame around it
 
 
 class Hand:
@@ -160,6 +107,7 @@ class Hand:
         "last",
         "last_capturer",
         "number",
+        "owed",
         "pack",
         "pack_side",
         "phase",
@@ -208,6 +156,8 @@ class Hand:
     comparable."""
     answers: list[bool | None]
     """Secret while somebody's is missing."""
+    owed: Sequence[int]
+    """Secret: what sets kept silent pay when the batch is over, by side; empty: nothing."""
     declared: list[tuple[int, int, str]]
     """Batch, seat and kind of every set declared in this hand."""
     winner: int
@@ -226,7 +176,7 @@ def deal(
     illegal.
     """
     deck = tuple(deck)
-    if len(deck) != 40 or set(deck) != _WHOLE_PACK:
+    if not _is_pack(deck):
         raise DeckError("a deck is the 40 different cards")
     turned_up = deck[settings.batch_plays : settings.batch_plays + 4]
     if not legal_table(turned_up):
@@ -264,7 +214,7 @@ def declare(hand: Hand, seat: int, declares: bool) -> tuple[HandEvent, ...]:
     if declares and not hand.strengths[seat]:
         raise IllegalMoveError(Refusal.FALSE_DECLARATION)
     answers[seat] = declares
-    answered: Answered = _new(Answered, (seat, declares))
+    answered = new_answered((seat, declares))
     return (answered,) if None in answers else (answered, _reveal(hand))
 
 
@@ -288,9 +238,8 @@ def play(hand: Hand, card: int) -> tuple[HandEvent, ...]:
     step = STEP[card]
     if step == hand.chain_step:
         return _link(hand, seat, card)
-    if hand.chain_link:
-        hand.chain_link = 0
-        hand.pack = ()
+    hand.chain_link = 0
+    hand.pack = ()
     table = hand.table
     if table[step]:
         captured = _capture(hand, settings.side_of[seat], step)
@@ -302,11 +251,12 @@ def play(hand: Hand, card: int) -> tuple[HandEvent, ...]:
         captured = ()
         table[step] = card
         hand.chain_step = step
-    if not held and seat == hand.dealer and hand.batch > settings.silent_batches:
-        return _settle(hand, seat, card, captured, (), 0)
-    hand.last = played = _new(Played, (seat, card, captured, (), 0, (), hand.scores))
     if held or seat != hand.dealer:
+        hand.last = played = new_played((seat, card, captured, (), 0, (), hand.scores))
         return (played,)
+    if hand.owed or hand.batch == settings.batches:
+        return _settle(hand, seat, card, captured, (), 0)
+    hand.last = played = new_played((seat, card, captured, (), 0, (), hand.scores))
     return (played, _deal_batch(hand))
 
 
@@ -333,6 +283,7 @@ def copy(hand: Hand) -> Hand:
     new.last = hand.last
     new.strengths = hand.strengths[:]
     new.answers = hand.answers[:]
+    new.owed = hand.owed
     new.declared = hand.declared[:]
     new.winner = hand.winner
     return new
@@ -342,10 +293,18 @@ def set_kind(hand: Hand, seat: int) -> str | None:
     """Return the kind of set that pays `seat` in this batch, or None. Secret."""
     if not hand.settings.has_sets:
         return None
-    return _KINDS[hand.strengths[seat]] or None
+    return KINDS[hand.strengths[seat]] or None
 
 
-_WHOLE_PACK: Final = frozenset(range(1, 41))
+def _is_pack(deck: Sequence[int]) -> bool:
+    """Say whether these are the forty different cards."""
+    try:
+        return len(deck) == 40 and not _PACK.translate(None, bytes(deck))
+    except (TypeError, ValueError):  # not even numbers of cards
+        return False
+
+
+_PACK: Final = bytes(range(1, 41))
 
 
 def _why_not_play(hand: Hand) -> Refusal:
@@ -376,7 +335,7 @@ def _capture(hand: Hand, side: int, step: int) -> tuple[int, ...]:
 
 
 def _link(hand: Hand, seat: int, card: int) -> tuple[HandEvent, ...]:
-    """Continue the chain with `card`: it takes back the pack of the link before, or as any card."""
+    """Continue the chain: `card` takes back the pack of the link before, if there is one."""
     settings = hand.settings
     side = settings.side_of[seat]
     step = hand.chain_step
@@ -423,11 +382,11 @@ def _settle(
     if missa and hand.winner < 0:
         awards += _pay_one(hand, settings.side_of[seat], "missa", 1)
     if ends and hand.winner < 0:
-        if settings.preset.penalties:
-            awards += _pay(hand, "penalty", _penalties(hand))
+        if hand.owed:
+            awards += _pay(hand, "penalty", hand.owed)
         if last_play and settings.preset.closing:
             awards += _pay(hand, "closing", _closing(hand, card, bool(took)))
-    hand.last = played = _new(Played, (seat, card, captured, reclaimed, link, awards, hand.scores))
+    hand.last = played = new_played((seat, card, captured, reclaimed, link, awards, hand.scores))
     if not ends or hand.winner >= 0:
         return (played,)
     return (played, _end(hand) if last_play else _deal_batch(hand))
@@ -438,9 +397,10 @@ def _pay_one(hand: Hand, side: int, reason: str, points: int) -> tuple[Award, ..
     scores = [*hand.scores]
     scores[side] += points
     hand.scores = (*scores,)
+    # Only who is paid can get ahead of all others by it.
     if hand.settings.immediate and scores[side] >= hand.settings.target:
         _check(hand)
-    award: Award = _new(Award, (len(hand.plays), side, reason, points))
+    award: Award = tuple.__new__(Award, (len(hand.plays), side, reason, points))
     return (award,)
 
 
@@ -452,7 +412,7 @@ def _pay(hand: Hand, reason: str, shares: Sequence[int]) -> tuple[Award, ...]:
     for side, points in enumerate(shares):
         if points:
             scores[side] += points
-            awards.append(_new(Award, (made, side, reason, points)))
+            awards.append(tuple.__new__(Award, (made, side, reason, points)))
     if awards:
         hand.scores = (*scores,)
         if hand.settings.immediate:
@@ -474,18 +434,6 @@ def leader(scores: Sequence[int], target: int) -> int:
     if best < target or scores.count(best) > 1:
         return -1
     return scores.index(best)
-
-
-def _penalties(hand: Hand) -> list[int]:
-    """Return what sets kept silent pay to the opposing sides, by side."""
-    settings = hand.settings
-    owed = [0] * settings.sides
-    for seat, strength in enumerate(hand.strengths):
-        if strength and not hand.answers[seat]:
-            for side in range(settings.sides):
-                if side != settings.side_of[seat]:
-                    owed[side] += _POINTS[strength]
-    return owed
 
 
 def _closing(hand: Hand, card: int, took: bool) -> list[int]:
@@ -512,27 +460,25 @@ def _end(hand: Hand) -> Ended:
     hand.turn = -1
     share = hand.settings.fair_share
     awards = _pay(hand, "cards", [max(0, count - share) for count in hand.piles])
-    ended: Ended = _new(
-        Ended, (hand.number, leftovers, side, tuple(hand.piles), awards, hand.scores)
-    )
-    return ended
+    return new_ended((hand.number, leftovers, side, tuple(hand.piles), awards, hand.scores))
 
 
 def _deal_batch(hand: Hand, turned_up: tuple[int, ...] = ()) -> Dealt:
     """Deal three cards to each seat, starting after the dealer, and open the batch."""
     settings = hand.settings
     dealer = hand.dealer
-    packets = settings.packets[dealer][hand.batch](hand.deck)
+    packets = settings.readers[dealer][hand.batch](hand.deck)
     hand.hands = hands = []
     hand.strengths = strengths = []
     for a, b, c in packets:
         hands.append([a, b, c])
-        strengths.append(_STRENGTH[a][b][c])
+        strengths.append(STRENGTH[a][b][c])
     hand.batch = batch = hand.batch + 1
     hand.turn = settings.next_seat[dealer]
     hand.chain_step = -1
     hand.chain_link = 0
     hand.pack = ()
+    hand.owed = ()
     awards: tuple[Award, ...] = ()
     if settings.declares:
         hand.answers = [None] * settings.players
@@ -541,11 +487,9 @@ def _deal_batch(hand: Hand, turned_up: tuple[int, ...] = ()) -> Dealt:
     elif settings.has_sets and any(strengths):
         awards = _pay_sets(hand, strengths)
     stock = PLAYS - batch * settings.batch_plays
-    dealt: Dealt = _new(
-        Dealt,
-        (hand.number, batch, dealer, packets, turned_up, stock, awards, hand.scores, hand.turn),
+    return new_dealt(
+        (hand.number, batch, dealer, packets, turned_up, stock, awards, hand.scores, hand.turn)
     )
-    return dealt
 
 
 def _reveal(hand: Hand) -> Revealed:
@@ -558,14 +502,28 @@ def _reveal(hand: Hand) -> Revealed:
         strengths = hand.strengths[:]
         for seat, answer in enumerate(hand.answers):
             if answer:
-                kind = _KINDS[strengths[seat]]
+                kind = KINDS[strengths[seat]]
                 kinds.append((seat, kind))
                 hand.declared.append((hand.batch, seat, kind))
             else:
                 strengths[seat] = 0
         awards = _pay_sets(hand, strengths)
-    revealed: Revealed = _new(Revealed, (hand.batch, tuple(kinds), awards, hand.scores, hand.turn))
-    return revealed
+    if hand.settings.preset.penalties:
+        hand.owed = _penalties(hand)
+    return new_revealed((hand.batch, tuple(kinds), awards, hand.scores, hand.turn))
+
+
+def _penalties(hand: Hand) -> list[int]:
+    """Return what sets kept silent pay to the opposing sides, by side; empty: nothing."""
+    side_of = hand.settings.side_of
+    owed: list[int] = []
+    for seat, strength in enumerate(hand.strengths):
+        if strength and not hand.answers[seat]:
+            owed = owed or [0] * hand.settings.sides
+            for side in range(hand.settings.sides):
+                if side != side_of[seat]:
+                    owed[side] += POINTS[strength]
+    return owed
 
 
 def _pay_sets(hand: Hand, strengths: Sequence[int]) -> tuple[Award, ...]:
@@ -573,40 +531,12 @@ def _pay_sets(hand: Hand, strengths: Sequence[int]) -> tuple[Award, ...]:
     best = max(strengths)
     side_of = hand.settings.side_of
     if sum(strengths) == best:  # the only one
-        return _pay_one(hand, side_of[strengths.index(best)], _KINDS[best], _POINTS[best])
+        return _pay_one(hand, side_of[strengths.index(best)], KINDS[best], POINTS[best])
     total = 0
     shares = [0] * hand.settings.sides
     for seat, strength in enumerate(strengths):
-        total += _POINTS[strength]
+        total += POINTS[strength]
         if strength == best:
             shares[side_of[seat]] = 1
     tied = sum(shares)
-    return _pay(hand, _KINDS[best], [total // tied * share for share in shares])
-
-
-# A set's strength, for comparing: rondas 1 to 10 by rank, then tringas 11 to 20. 0 is no set.
-_KINDS: Final = ("", *["ronda"] * 10, *["tringa"] * 10)
-_POINTS: Final = (0, *[RONDA] * 10, *[TRINGA] * 10)
-
-
-def _strength(a: int, b: int, c: int) -> int:
-    """Return the strength of the set in three ranks, as steps; 0: none."""
-    if a == b == c:
-        return 11 + a
-    if a in (b, c):
-        return 1 + a
-    return 1 + b if b == c else 0
-
-
-def _by_card(by_step: Sequence[_Told]) -> tuple[_Told, ...]:
-    """Return by card what is told by the step of its rank."""
-    return tuple(by_step[step % 10] for step in STEP)
-
-
-_STRENGTH: Final = _by_card(
-    [
-        _by_card([_by_card([_strength(a, b, c) for c in range(10)]) for b in range(10)])
-        for a in range(10)
-    ]
-)
-"""Strength by the three cards of a packet."""
+    return _pay(hand, KINDS[best], [total // tied * share for share in shares])

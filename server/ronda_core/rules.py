@@ -120,7 +120,8 @@ PRESETS: Final = {
 }
 
 
-Packets = Callable[[tuple[int, ...]], tuple[tuple[int, ...], ...]]
+Reader = Callable[[tuple[int, ...]], tuple[tuple[int, ...], ...]]
+"""Reads the packets of three of one batch, by seat, off a deck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +155,10 @@ class Settings:
     """Cards a side keeps without being paid for them."""
     immediate: bool
     """An award may win the match at once."""
-    packets: tuple[tuple[Packets, ...], ...] = field(compare=False, repr=False)
-    """What reads a batch's packets of three, by seat, off a deck; by dealer and batch."""
-    silent_batches: int
-    """Batches, from the first, whose end pays nothing by itself."""
+    packets: tuple[tuple[tuple[int, ...], ...], ...]
+    """Where in the deck each packet of three starts, by dealer, batch and seat."""
+    readers: tuple[tuple[Reader, ...], ...] = field(compare=False, repr=False)
+    """What reads all packets of a batch, by dealer and batch."""
 
 
 def settings(rules: str, players: int, target: int | None = None, length: int = 0) -> Settings:
@@ -175,6 +176,7 @@ def settings(rules: str, players: int, target: int | None = None, length: int = 
     _check_length(preset, length)
     target = _target(preset, target, length)
     teams = players == 4
+    packets = tuple(_packets(players, dealer) for dealer in range(players))
     return Settings(
         preset=preset,
         players=players,
@@ -192,25 +194,27 @@ def settings(rules: str, players: int, target: int | None = None, length: int = 
         declares=preset.sets == "declared",
         fair_share=0 if preset.every_card else 13 if players == 3 else 20,
         immediate=preset.immediate and not length,
-        packets=tuple(_packets(players, dealer) for dealer in range(players)),
-        silent_batches=0 if preset.penalties else PLAYS // (3 * players) - 1,
+        packets=packets,
+        readers=tuple(tuple(map(_reader, batches)) for batches in packets),
     )
 
 
-def _packets(players: int, dealer: int) -> tuple[Packets, ...]:
-    """Return what reads the packets of each batch off a deck: from the seat after the dealer on.
+def _packets(players: int, dealer: int) -> tuple[tuple[int, ...], ...]:
+    """Return where each seat's packets start, by batch: from the seat after the dealer on.
 
     The four cards of the first table lie between batch 1 and batch 2.
     """
-
-    def packet(batch: int, seat: int) -> slice:
-        at = 3 * (batch * players + (seat - dealer - 1) % players) + (4 if batch else 0)
-        return slice(at, at + 3)
-
     return tuple(
-        itemgetter(*[packet(batch, seat) for seat in range(players)])
+        tuple(
+            3 * (batch * players + (seat - dealer - 1) % players) + (4 if batch else 0)
+            for seat in range(players)
+        )
         for batch in range(PLAYS // (3 * players))
     )
+
+
+def _reader(starts: tuple[int, ...]) -> Reader:
+    return itemgetter(*[slice(at, at + 3) for at in starts])
 
 
 def _check_length(preset: Preset, length: int) -> None:

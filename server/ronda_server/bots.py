@@ -10,8 +10,8 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
-from typing import Any, Final, NamedTuple
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, NamedTuple, TypeVar
 
 from ronda_arena.seat import BotFaultError, Seat
 from ronda_bots.api import SeatInfo
@@ -23,8 +23,39 @@ from ronda_server.game import BOT, Decision, Game, Happened, forfeit
 from ronda_server.log import Fact
 from ronda_server.metrics import Metrics
 
+T = TypeVar("T")
+
 CEILING_SECONDS: Final = 60.0
 """Most time that a bot may take where the match has no clock."""
+
+
+_QUICK: Final = 8
+"""Bots that think at once: more would only wait for the interpreter, and the loop with them."""
+_QUICK_SECONDS: Final = 0.1
+_THREADS: Final = 1024
+
+
+class Threads:
+    """Where bots think: a few at a time, but one that takes long makes room for the next."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="bot")
+        self._quick = asyncio.Semaphore(_QUICK)
+
+    async def run(self, think: Callable[..., T], *given: Any) -> T:
+        """Return what `think` returns, called with `given` on a thread."""
+        async with self._quick:
+            thinking = asyncio.get_running_loop().run_in_executor(self._pool, think, *given)
+            try:
+                await asyncio.wait((thinking,), timeout=_QUICK_SECONDS)
+            except asyncio.CancelledError:
+                thinking.cancel()
+                raise
+        return await thinking
+
+    def close(self) -> None:
+        """Begin nothing more; what thinks on is not waited for."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 class Answer(NamedTuple):
@@ -42,7 +73,7 @@ class Answer(NamedTuple):
 class HostedBots:
     """The bots of one match."""
 
-    def __init__(self, registry: Registry, game: Game, threads: Executor, metrics: Metrics) -> None:
+    def __init__(self, registry: Registry, game: Game, threads: Threads, metrics: Metrics) -> None:
         self._registry = registry
         self._threads = threads
         self._metrics = metrics
@@ -59,17 +90,11 @@ class HostedBots:
 
     async def revive(self, facts: list[Fact], game: Game) -> Answer | None:
         """Make the bots and let them live what has happened so far; a fault is an answer."""
-        return await self._on_thread(self._revive, facts, game)
+        return await self._threads.run(_blame, self._revive, facts, game)
 
     async def next(self, history: list[Happened], game: Game) -> Answer | None:
         """Tell the bots what is new and ask one whose decision is open."""
-        return await self._on_thread(self._next, history[self._told :], game)
-
-    async def _on_thread(
-        self, work: Callable[[Any, Game], Answer | None], given: Any, game: Game
-    ) -> Answer | None:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, _blame, work, given, game)
+        return await self._threads.run(_blame, self._next, history[self._told :], game)
 
     def _revive(self, facts: list[Fact], game: Game) -> Answer | None:
         """Ask each bot again what it was asked, and tell it again what it was told."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,11 @@ def _begin(connection: Connection) -> None:
 
 def upgrade(url: str) -> str:
     """Bring the database to the newest schema, all or nothing, and return its revision."""
-    made = engine(sqlite_path(url))
+    path = sqlite_path(url)
+    if not path.exists():
+        with contextlib.suppress(OSError):  # what cannot be made is told by the driver, below
+            path.touch(mode=0o600)  # it holds the secrets that deals come from
+    made = engine(path)
     # The driver begins no transaction for DDL: of a server killed there, half a schema would stay.
     event.listen(made, "begin", _begin)
     try:

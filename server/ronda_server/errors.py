@@ -59,6 +59,7 @@ class Reason(StrEnum):
     SEAT_TAKEN = "SEAT_TAKEN"
     ALREADY_READY = "ALREADY_READY"
     RECORD_SEALED = "RECORD_SEALED"
+    SEATS_OPEN = "SEATS_OPEN"
     STALE_SEQUENCE = "STALE_SEQUENCE"
     REQUEST_ID_REUSED = "REQUEST_ID_REUSED"
     TOO_MANY_MATCHES = "TOO_MANY_MATCHES"
@@ -112,6 +113,7 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
     Reason.SEAT_TAKEN: (_STATE, "the seat is taken; ask for another, or for none in particular"),
     Reason.ALREADY_READY: (_STATE, "the seat is ready"),
     Reason.RECORD_SEALED: (_STATE, "the record still holds a secret; ask when the match is over"),
+    Reason.SEATS_OPEN: (_STATE, "a seat is still free; give the entropy when all are taken"),
     Reason.STALE_SEQUENCE: (_Code.ABORTED, "decided on an old state; look and decide again"),
     Reason.REQUEST_ID_REUSED: (
         _Code.ALREADY_EXISTS,

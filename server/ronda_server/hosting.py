@@ -11,7 +11,6 @@ import asyncio
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -22,7 +21,7 @@ from ronda_core.match import Cause
 from ronda_core.record import Record
 from ronda_server import commitments
 from ronda_server import game as games
-from ronda_server.bots import CEILING_SECONDS, Answer, HostedBots
+from ronda_server.bots import CEILING_SECONDS, Answer, HostedBots, Threads
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.game import Decision, Game, Happened
 from ronda_server.identity import Keys
@@ -45,6 +44,8 @@ _log = structlog.get_logger(__name__)
 
 _KEPT: Final = 256
 """Matches that are over and stay in memory."""
+_GRACE_MICROS: Final = 10_000_000
+"""Time that a decision still has after a restart."""
 _RETRY_SECONDS: Final = 1.0
 """Between attempts while the storage is away."""
 
@@ -68,11 +69,12 @@ class Host:
         self.now = now
         self._bot_delay = bot_delay
         self.draining = False
+        self._began = now()
         self._live: dict[str, Live] = {}
         self._over: OrderedDict[str, Live] = OrderedDict()
         self._loading: dict[str, asyncio.Task[Live]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="bot")
+        self._threads = Threads()
 
     def __len__(self) -> int:
         """Return how many matches wait or run."""
@@ -81,7 +83,12 @@ class Host:
     async def open(self) -> None:
         """Take up every match that is not over where its log ends."""
         for row in await self.log.unfinished():
-            await self.find(row.id)
+            try:
+                await self.find(row.id)
+            except games.LogError as problem:
+                # The others go on; this one waits for someone who can read what happened to it.
+                self.metrics.errors.inc()
+                _log.error("a match is left out", match=row.id, problem=str(problem))
 
     async def close(self) -> None:
         """Stop bots and timers; every match goes on from its log, elsewhere or later."""
@@ -93,7 +100,7 @@ class Host:
                 live.driver.cancel()
         while self._tasks:  # what is cancelled may leave a task that reads what became of it
             await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
 
     def drain(self) -> None:
         """Take no more commands, and end every stream with where to resume."""
@@ -236,20 +243,27 @@ class Host:
             live.bots = None
             _log.warning("bots wait", match=live.game.id, reason=problem.reason.value)
             asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._continue, live)
+        except Exception as problem:  # noqa: BLE001 # a fault of ours is told and tried again
+            live.bots = None
+            self.metrics.errors.inc()
+            _log.error("a driver failed", match=live.game.id, problem=type(problem).__name__)
+            asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._continue, live)
         finally:
             live.driver = None
 
     async def _ask(self, live: Live) -> Answer | None:
         game = live.game
         try:
-            async with asyncio.timeout(CEILING_SECONDS):
-                if live.bots is None:
-                    facts = await self.log.read(game.id)
-                    bots = HostedBots(self.registry, game, self._threads, self.metrics)
+            if live.bots is None:
+                facts = await self.log.read(game.id)
+                bots = HostedBots(self.registry, game, self._threads, self.metrics)
+                # It takes all its decisions again: a restart of ours is not to be its fault.
+                async with asyncio.timeout(CEILING_SECONDS * game.sequence):
                     answer = await bots.revive(facts[: game.sequence], game)
-                    live.bots = bots
-                    if answer:
-                        return answer
+                live.bots = bots
+                if answer:
+                    return answer
+            async with asyncio.timeout(CEILING_SECONDS):
                 return await live.bots.next(live.audience.history, live.game)
         except TimeoutError:
             live.bots = None  # it may never come back; a later one lives the match again
@@ -267,44 +281,54 @@ class Host:
             if not game.over and (open_still or answer.decision[0] == "forfeited"):
                 await self._advance(live, answer.decision, None)
 
+    def _due(self, game: Game) -> int:
+        """Return when something happens by itself, 0 for never.
+
+        Time that ran out while no server was there is nobody's fault: it ends a little later.
+        """
+        due = games.due(game)
+        if due and game.last_time < self._began:
+            return max(due, self._began + _GRACE_MICROS)
+        return due
+
     def _set_timer(self, live: Live) -> None:
-        deadline = games.due(live.game)
-        if deadline == live.deadline:
-            return
+        """Be there when something is due; a timer that comes too early looks again."""
+        due = self._due(live.game)
         if live.timer:
+            if due and live.deadline <= due:
+                return
             live.timer.cancel()
             live.timer = None
-        live.deadline = deadline
-        if deadline:
-            self._wait_until(live, deadline)
+        if due:
+            self._wait_until(live, due)
 
-    def _wait_until(self, live: Live, deadline: int, at_least: float = 0.0) -> None:
-        seconds = max(at_least, (deadline - self.now()) / 1e6)
+    def _wait_until(self, live: Live, due: int, at_least: float = 0.0) -> None:
+        live.deadline = due
+        seconds = max(at_least, (due - self.now()) / 1e6)
         live.timer = asyncio.get_running_loop().call_later(
-            seconds, lambda: self.spawn(self._expire(live, deadline))
+            seconds, lambda: self.spawn(self._expire(live))
         )
 
     async def _judge(self, live: Live) -> None:
-        """Let what has not come in time be no declaration, or a forfeit; for who holds the lock.
+        """Let what has not come in time be no declaration, or an end; for who holds the lock.
 
         What comes late finds this done, whether the timer has been or not.
         """
-        while (deadline := games.due(live.game)) and self.now() >= deadline:
+        while (due := self._due(live.game)) and self.now() >= due:
             await self._advance(live, games.lateness(live.game), None)
 
-    async def _expire(self, live: Live, deadline: int) -> None:
-        """See what has come when a time is up."""
+    async def _expire(self, live: Live) -> None:
+        """See what has come when a time is up, and wait for the next."""
+        live.timer = None
         async with live.lock:
             try:
                 await self._refresh(live)
-                if self.draining:
-                    return
-                await self._judge(live)
-                if games.due(live.game) == deadline:  # the wall clock was set back
-                    self._wait_until(live, deadline)
+                if not self.draining:
+                    await self._judge(live)
+                    self._set_timer(live)
             except ServiceError as problem:
                 _log.warning("deadline waits", match=live.game.id, reason=problem.reason.value)
-                self._wait_until(live, deadline, _RETRY_SECONDS)
+                self._wait_until(live, self._due(live.game), _RETRY_SECONDS)
 
     async def _load(self, match_id: str) -> Live:
         row = await self.log.match(match_id)
@@ -382,7 +406,10 @@ def _replayed(
     match_id: str, facts: list[Fact], commitment: str, master: bytes
 ) -> tuple[Game, list[Happened]]:
     """Return a match as its log leaves it, and all that happened in it."""
-    steps = list(games.replay(match_id, facts, commitment, master))
+    try:
+        steps = list(games.replay(match_id, facts, commitment, master))
+    except (IllegalMoveError, LookupError, ValueError) as problem:
+        raise games.LogError(f"match {match_id} does not replay") from problem
     return steps[-1][0], [one for _, happened in steps for one in happened]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 
+from ronda_bots.registry import BotNotFoundError
 from ronda_core.rules import Settings
 from ronda_server import game as games
 from ronda_server.commitments import Promises
@@ -200,5 +201,8 @@ class Opening:
     def _again(self, seat: SeatState) -> Offer:
         """Offer a seat to the same bot, or to the same person."""
         if seat.kind == BOT:
-            return Offer(BOT, self._host.registry.find(seat.identity))
+            try:
+                return Offer(BOT, self._host.registry.find(seat.identity))
+            except BotNotFoundError:
+                raise ServiceError(Reason.BOT_NOT_FOUND) from None
         return Offer(INVITED)

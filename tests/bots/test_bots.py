@@ -78,10 +78,6 @@ def twin(match: Match, seat: int, rng: random.Random) -> Match:
     anew = dict(zip(hidden, rng.sample(hidden, len(hidden)), strict=True))
     hand.deck = tuple(anew.get(card, card) for card in hand.deck)
     hand.hands = [[anew.get(card, card) for card in cards] for cards in hand.hands]
-    hand.packets = [
-        tuple(tuple(anew.get(card, card) for card in packet) for packet in packets)
-        for packets in hand.packets
-    ]
     return other
 
 

@@ -1,9 +1,9 @@
 """Crashes at every point of a scenario, and crashes while the server takes up what a crash left.
 
-A scenario is played once under a `Camera`, which takes a picture at every statement and every step:
-the files as a kill would leave them there, and how far the journal had come. From each picture a new
-server goes on. Points between which neither files nor journal change leave one and the same state
-and share a picture.
+A scenario is played once under a `Camera`, which takes a picture at every statement and every
+step: the files as a kill would leave them there, and how far the journal had come. From each
+picture a new server goes on. Points between which neither files nor journal change leave one and
+the same state and share a picture.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ronda_server.identity import Keys
 
 from .history import Database, Entry, Report, Stopped, check, read_database
 from .inside import DATABASE, KEY, Files, Inside, Probe, config, files_of, lay, probing
-from .table import Scenario, Simulated, life
+from .table import RECOVERED, Scenario, Simulated, life
 
 
 @dataclass(frozen=True)
@@ -32,22 +32,18 @@ class Picture:
 
 
 class Camera(Probe):
-    """Takes a picture at every point, or at the `nth` only."""
+    """Takes a picture at every point; `recovering`: until what was not answered is answered."""
 
-    def __init__(self, nth: int = 0) -> None:
+    def __init__(self, folder: Path, journal: list[Entry], *, recovering: bool = False) -> None:
         super().__init__()
         self.pictures: list[Picture] = []
         self.points: Counter[str] = Counter()
-        self._left = nth
-        self._every = not nth
-        self._folder = Path()
-        self._journal: list[Entry] = []
+        self._folder = folder
+        self._journal = journal
+        self._recovering = recovering
+        self._closed = False
         self._files: Files = {}
         self._mark = -1
-
-    def look_at(self, folder: Path, journal: list[Entry]) -> None:
-        """Say what is pictured."""
-        self._folder, self._journal = folder, journal
 
     def before(self, statement: str) -> None:
         self._shoot(f"before {_verb(statement)}")
@@ -57,13 +53,14 @@ class Camera(Probe):
 
     def step(self, name: str) -> None:
         self._shoot(name)
+        if self._recovering and name == RECOVERED:
+            self._closed = True
 
     def _shoot(self, where: str) -> None:
+        if self._closed:
+            return
         with self.lock:  # so that no statement is cut through
             self.points[where] += 1
-            self._left -= 1
-            if self._left and not self._every:
-                return
             files, mark = files_of(self._folder, self._files), len(self._journal)
             same = files.keys() == self._files.keys() and all(
                 data is self._files[name] for name, data in files.items()
@@ -108,7 +105,8 @@ class Crashes:
         folder.mkdir()
         if not self._fresh:
             prepare(folder, self._registry)
-        camera, journal = Camera(), list[Entry]()
+        journal: list[Entry] = []
+        camera = Camera(folder, journal)
         self._run(folder, journal, camera)
         self.tally.points += camera.points
         self.tally.states += len(camera.pictures)
@@ -117,35 +115,28 @@ class Crashes:
         shutil.rmtree(folder)
         return camera.pictures
 
-    def recover(self, picture: Picture, camera: Camera | None = None) -> None:
-        """Go on from a picture to the end, and judge."""
+    def recover(self, picture: Picture, *, watched: bool = False) -> list[Picture]:
+        """Go on from a picture to the end, and judge; return the states on the way, if watched."""
         folder = self._folder / "recovered"
         lay(picture.files, folder)
         left = read_database(folder / DATABASE) if DATABASE in picture.files else Database()
         journal = [*picture.journal, Stopped(left)]
-        self._run(folder, journal, camera or Probe())
+        camera = Camera(folder, journal, recovering=True)
+        self._run(folder, journal, camera if watched else Probe())
         self._judge(folder, journal, picture.where)
         shutil.rmtree(folder)
+        return camera.pictures
 
-    def recover_twice(self, picture: Picture, nth: int) -> None:
-        """Crash again at the `nth` point of recovering, where it has so many."""
-        camera = Camera(nth)
-        self.recover(picture, camera)
-        for second in camera.pictures:
+    def recover_twice(self, picture: Picture, place: int | None = None) -> None:
+        """Crash again while recovering: everywhere, or at one point that `place` chooses."""
+        second = self.recover(picture, watched=True)
+        if place is not None:
+            second = [second[place % len(second)]]
+        for one in second:
             self.tally.second += 1
-            self.recover(second)
-
-    def recover_everywhere(self, picture: Picture) -> None:
-        """Crash again at every point of recovering, to the end of the scenario."""
-        camera = Camera()
-        self.recover(picture, camera)
-        for second in camera.pictures:
-            self.tally.second += 1
-            self.recover(second)
+            self.recover(one)
 
     def _run(self, folder: Path, journal: list[Entry], probe: Probe) -> None:
-        if isinstance(probe, Camera):
-            probe.look_at(folder, journal)
         with probing(probe):
             asyncio.run(life(folder, self._registry, journal, self._scenario, probe))
 

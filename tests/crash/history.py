@@ -54,7 +54,7 @@ class Sent(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A command was acknowledged: all that the answer promises to be the same for ever."""
+    """A command was acknowledged, with an answer that is to stay the same for ever."""
 
     request_id: str
     match: str
@@ -407,7 +407,7 @@ class _Judge:
                 self.fault(f"{match}: a command was applied twice")
             try:
                 steps = self._replay(match)
-            except Exception as problem:
+            except Exception as problem:  # noqa: BLE001 -- whatever it is, it is wrong
                 self.fault(f"{match}: the log does not replay: {problem}")
                 continue
             self.states[match] = steps
@@ -507,9 +507,7 @@ class _Judge:
             for command in commands:
                 self._refusal(command, self.states.get(match, []), sent_later[match])
 
-    def _refusal(
-        self, command: Command, states: list[Game], later: list[tuple[int, int]]
-    ) -> None:
+    def _refusal(self, command: Command, states: list[Game], later: list[tuple[int, int]]) -> None:
         before = min((at for sent, at in later if sent > command.refused_at), default=0)
         possible = [
             game
@@ -535,10 +533,10 @@ class _Judge:
                 self.fault(f"{match}: event {number} was told otherwise than it is stored")
             elif row.kind == "played" and not _same_play(event, row):
                 self.fault(f"{match}: event {number} was told with another card")
-            if row.kind == "dealt":
+            if row.kind == "dealt":  # all of an event is alike but the hand of its seat
                 event.cards_dealt.ClearField("hand")
-                data = event.SerializeToString(deterministic=True)
-            if alike.setdefault((match, number), data) != data:
+            public = event.SerializeToString(deterministic=True)
+            if alike.setdefault((match, number), public) != public:
                 self.fault(f"{match}: event {number} is not alike for all")
 
     def _ends(self) -> None:
@@ -591,9 +589,7 @@ class _Judge:
 
 def row_to_fact(row: Row) -> Fact:
     """Return a row as the server reads it."""
-    return Fact(
-        row.sequence, row.time, row.kind, json.loads(row.data), row.request, row.content
-    )
+    return Fact(row.sequence, row.time, row.kind, json.loads(row.data), row.request, row.content)
 
 
 def refusal(game: Game, sent: Sent) -> str:
@@ -642,4 +638,4 @@ def _caller(sent: Sent) -> bytes:
 
 def _same_play(event: event_pb2.Event, row: Row) -> bool:
     told = event.card_played.play
-    return json.loads(row.data) == {"seat": told.seat, "card": TEXT[told.card]}
+    return bool(json.loads(row.data) == {"seat": told.seat, "card": TEXT[told.card]})

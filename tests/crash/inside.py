@@ -10,11 +10,12 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Coroutine, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from sqlite3 import dbapi2
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from ronda_server import identity
 from ronda_server.app import Config, Server
@@ -68,15 +69,17 @@ class Probe:
 
 
 class _Cursor(sqlite3.Cursor):
-    def execute(self, sql: str, *given: Any) -> sqlite3.Cursor:
-        assert isinstance(self.connection, _Connection)
-        with self.connection.probed(sql):
-            return super().execute(sql, *given)
+    def execute(self, sql: str, parameters: Any = (), /) -> Self:
+        with self._probed(sql):
+            return super().execute(sql, parameters)
 
-    def executemany(self, sql: str, *given: Any) -> sqlite3.Cursor:
+    def executemany(self, sql: str, parameters: Iterable[Any], /) -> Self:
+        with self._probed(sql):
+            return super().executemany(sql, parameters)
+
+    def _probed(self, sql: str) -> AbstractContextManager[None]:
         assert isinstance(self.connection, _Connection)
-        with self.connection.probed(sql):
-            return super().executemany(sql, *given)
+        return self.connection.probed(sql)
 
 
 class _Connection(sqlite3.Connection):
@@ -87,13 +90,13 @@ class _Connection(sqlite3.Connection):
     def cursor(self, factory: Any = _Cursor) -> Any:
         return super().cursor(factory)
 
-    def execute(self, sql: str, *given: Any) -> sqlite3.Cursor:
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
         cursor: sqlite3.Cursor = self.cursor()
-        return cursor.execute(sql, *given)
+        return cursor.execute(sql, parameters)
 
-    def executemany(self, sql: str, *given: Any) -> sqlite3.Cursor:
+    def executemany(self, sql: str, parameters: Iterable[Any], /) -> sqlite3.Cursor:
         cursor: sqlite3.Cursor = self.cursor()
-        return cursor.executemany(sql, *given)
+        return cursor.executemany(sql, parameters)
 
     @contextlib.contextmanager
     def probed(self, sql: str) -> Iterator[None]:
@@ -148,7 +151,8 @@ class _Os:
 @contextlib.contextmanager
 def probing(probe: Probe) -> Iterator[None]:
     """Let every connection that is made meanwhile, and every task of a host, pass `probe`."""
-    real, spawn = dbapi2.connect, Host.spawn
+    real: Any = dbapi2.connect
+    spawn = Host.spawn
 
     def connect(*given: Any, **named: Any) -> sqlite3.Connection:
         made: sqlite3.Connection = real(*given, factory=partial(_Connection, probe), **named)
@@ -160,7 +164,7 @@ def probing(probe: Probe) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         for module in (sqlite3, dbapi2):
             stack.callback(setattr, module, "connect", real)
-            module.connect = connect  # type: ignore[assignment,attr-defined] # a double
+            module.connect = connect  # type: ignore[attr-defined] # a double
         stack.callback(setattr, Host, "spawn", spawn)
         Host.spawn = spawn_stepped  # type: ignore[method-assign] # a double
         stack.callback(setattr, identity, "os", os)

@@ -13,14 +13,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import grpc
 from sqlalchemy.exc import SQLAlchemyError
 
 from ronda.v1 import match_service_pb2 as pb
 from ronda_bots.registry import Registry
 from ronda_core.cards import TEXT
 from ronda_core.fair import client_commitment
-from ronda_core.hand import Phase
+from ronda_core.hand import Hand, Phase
 from ronda_server import game as games
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.game import BOT, Game
@@ -44,6 +43,9 @@ from .requests import offer, promised, request_id
 
 _START: Final = 1_700_000_000_000_000
 """When simulated time begins, in microseconds since 1970."""
+
+RECOVERED: Final = "recovered"
+"""The step at which everything that was not answered has been."""
 
 Scenario = Callable[["Table"], Awaitable[None]]
 
@@ -197,9 +199,7 @@ class Table:
         self.note(_sent("CreateMatch", request, "", "created", -1, {}, 0))
         return await self.call("CreateMatch", request, "")
 
-    async def try_to_play(
-        self, match: str, seat: int, token: str, card: int, expected: int
-    ) -> Any:
+    async def try_to_play(self, match: str, seat: int, token: str, card: int, expected: int) -> Any:
         """Play a card and do not try again; an answer is lost, and an error is the caller's."""
         request, data = _play(match, seat, card, expected)
         self.note(_sent("PlayCard", request, token, "played", seat, data, expected))
@@ -208,7 +208,8 @@ class Table:
     async def record(self, match: str) -> None:
         """Read the record of a match that is over."""
         request = pb.GetRecordRequest(match_id=match)
-        answer = await self.insist(lambda: self.server.matches.GetRecord(request, Caller()))
+        nobody: Any = Caller()
+        answer = await self.insist(lambda: self.server.matches.GetRecord(request, nobody))
         self.note(Recorded(match, answer.record.decode()))
 
     async def _ask(
@@ -239,6 +240,8 @@ class Table:
         try:
             answer = await self.insist(call)
         except ServiceError as problem:
+            if problem.reason is Reason.DRAINING:  # not refused: another server may take it
+                raise
             self.note(Refused(sent.request_id, problem.reason.value))
             raise RefusedError(problem.reason.value) from None
         match = answer.match_id if sent.kind == "rematch" else sent.match
@@ -259,9 +262,8 @@ class Table:
             try:
                 return await call()
             except ServiceError as problem:
-                if problem.code is not grpc.StatusCode.UNAVAILABLE:
+                if problem.reason is not Reason.STORAGE_UNAVAILABLE:
                     raise
-                assert problem.reason is Reason.STORAGE_UNAVAILABLE
 
     # What happens -------------------------------------------------------------------------------
 
@@ -360,8 +362,7 @@ class Table:
             if bots or seat < 0:
                 await self.news()
                 continue
-            assert game.match and game.match.hand
-            hand = game.match.hand
+            hand = hand_of(game)
             if hand.phase is Phase.DECLARE:
                 holds = bool(hand.strengths[seat])
                 await self.declare(match, seat, tokens[seat], holds, game.opened)
@@ -427,11 +428,19 @@ async def life(
     table = clients(server, journal, probe)
     try:
         await table.resume()
+        probe.step(RECOVERED)
         await scenario(table)
         await table.finish()
     finally:
         table.leave()
         await server.stop()
+
+
+def hand_of(game: Game) -> Hand:
+    """Return the hand that is played."""
+    assert game.match
+    assert game.match.hand
+    return game.match.hand
 
 
 def entropy_of(name: str) -> bytes:

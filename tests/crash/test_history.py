@@ -284,7 +284,7 @@ def _found(crashes: Crashes, state: Picture) -> bool:
     before = len(crashes.tally.report.faults)
     try:
         crashes.recover(state)
-    except Exception:  # so wrong that the clients could not even go on
+    except Exception:  # noqa: BLE001 -- so wrong that the clients could not even go on
         return True
     return len(crashes.tally.report.faults) > before
 

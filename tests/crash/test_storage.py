@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -15,45 +16,20 @@ from google.protobuf.duration_pb2 import Duration
 
 from ronda.v1.match_pb2 import Clock
 from ronda_bots.registry import Registry
+from ronda_server import database
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.identity import Keys
 
 from .crashes import Crashes, Picture, prepare
-from .history import Entry, Report, check, check_log, read_database
+from .failures import WAYS, Failing, errors_everywhere, play
+from .history import Entry, check, check_log, read_database
 from .inside import DATABASE, KEY, Files, Inside, Probe, config, files_of, lay, probing
 from .scenarios import bots_alone, brief, called_off, opening, two_persons
-from .table import CannotStartError, Scenario, Simulated, Table, life
+from .table import Scenario, Simulated, Table, hand_of
 
-_AWAY: Final = 12
-"""Statements for which a storage that is away stays away."""
 _PAGE: Final = 4096
 _WAL_HEADER: Final = 32
 _FRAME: Final = 24 + _PAGE
-
-
-class Failing(Probe):
-    """Lets statements fail from the `nth` on: before they run, or when they have run already."""
-
-    def __init__(self, nth: int, count: int, *, done: bool = False) -> None:
-        super().__init__()
-        self.failed: list[str] = []
-        self._seen = 0
-        self._failing = range(nth, nth + count)
-        self._done = done
-
-    def before(self, statement: str) -> None:
-        self._seen += 1
-        if not self._done:
-            self._fail(statement)
-
-    def after(self, statement: str) -> None:
-        if self._done:
-            self._fail(statement)
-
-    def _fail(self, statement: str) -> None:
-        if self._seen in self._failing:
-            self.failed.append(statement)
-            raise sqlite3.OperationalError("disk I/O error")
 
 
 @pytest.fixture(scope="module")
@@ -64,53 +40,15 @@ def fresh(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> Files
     return files_of(folder)
 
 
-def _play(
-    folder: Path,
-    fresh: Files,
-    registry: Registry,
-    scenario: Scenario,
-    probe: Failing,
-    *,
-    keep: bool = False,
-) -> Report:
-    """Play a scenario on storage that fails; a server that cannot start is started again."""
-    lay(fresh, folder)
-    journal: list[Entry] = []
-    with probing(probe):
-        while True:
-            try:
-                asyncio.run(life(folder, registry, journal, scenario, probe))
-            except CannotStartError:
-                assert not journal, "only a first start may fail: nothing is left half done"
-            else:
-                break
-    report = check(journal, read_database(folder / DATABASE), Keys((folder / KEY).read_bytes()))
-    if not keep:
-        shutil.rmtree(folder)
-    return report
-
-
 @pytest.mark.parametrize("scenario", [brief, opening, called_off])
-@pytest.mark.parametrize(
-    ("count", "done"),
-    [(1, False), (1, True), (_AWAY, False)],
-    ids=["one fails", "one is done and yet fails", "away for a while"],
-)
+@pytest.mark.parametrize(("count", "done"), WAYS.values(), ids=WAYS)
 def test_an_error_at_any_statement_loses_and_doubles_nothing(
-    scenario: Scenario, count: int, done: bool, fresh: Files, registry: Registry, tmp_path: Path
+    scenario: Scenario, count: int, done: bool, registry: Registry, tmp_path: Path
 ) -> None:
-    total, failed = Report(), 0
-    for nth in range(1, 10_000):
-        probe = Failing(nth, count, done=done)
-        report = _play(tmp_path / "away", fresh, registry, scenario, probe)
-        if not probe.failed:
-            break
-        report.faults = [f"{nth}, {probe.failed[0]}: {fault}" for fault in report.faults]
-        total.add(report)
-        failed += len(probe.failed)
-    print(f"{nth} places, {failed} errors; {total}")
-    assert total.faults == []
-    assert nth > 20
+    places, report = errors_everywhere(tmp_path, registry, scenario, count, done=done)
+    print(f"{places} places: {report}")
+    assert report.faults == []
+    assert places > 20
 
 
 class Switch(Probe):
@@ -169,7 +107,9 @@ def _unavailable() -> Iterator[None]:
 
 
 @asynccontextmanager
-async def _table(folder: Path, fresh: Files, registry: Registry, probe: Probe) -> AsyncIterator[Table]:
+async def _table(
+    folder: Path, fresh: Files, registry: Registry, probe: Probe
+) -> AsyncIterator[Table]:
     """Return clients of a server that is not to be stopped."""
     lay(fresh, folder)
     journal: list[Entry] = []
@@ -208,7 +148,7 @@ async def test_what_was_committed_in_spite_of_an_error_is_told_though_nobody_ask
         token = await table.join("imane", match, 0)
         await table.play_out(match, {0: token}, lambda game: bool(game.waits_for))
         game = (await table.live(match)).game
-        card = game.match.hand.hands[0][0]  # type: ignore[union-attr]
+        card = hand_of(game).hands[0][0]
         switch.on = True
         with _unavailable():
             await table.try_to_play(match, 0, token, card, game.opened)
@@ -272,12 +212,12 @@ def test_a_bot_answers_the_same_after_an_error_as_without(
     fresh: Files, registry: Registry, tmp_path: Path
 ) -> None:
     folder = tmp_path / "undisturbed"
-    assert _play(folder, fresh, registry, bots_alone, Failing(1, 0), keep=True).faults == []
+    assert play(folder, fresh, registry, bots_alone, Failing(1, 0), keep=True).faults == []
     expected = read_database(folder / DATABASE).rows
     for nth in range(40, 130, 7):
         folder = tmp_path / f"disturbed {nth}"
         probe = Failing(nth, 1)
-        assert _play(folder, fresh, registry, bots_alone, probe, keep=True).faults == []
+        assert play(folder, fresh, registry, bots_alone, probe, keep=True).faults == []
         assert probe.failed
         assert read_database(folder / DATABASE).rows == expected
 
@@ -300,11 +240,10 @@ async def test_a_full_disk_refuses_commands_and_tells_nothing(
 
         await log.submit(fill)
         with _unavailable():
-            while True:
+            for _ in range(36):
                 game = (await table.live(match)).game
-                assert game.match and game.match.hand
-                seat = game.match.hand.turn
-                card = game.match.hand.hands[seat][0]
+                seat = hand_of(game).turn
+                card = hand_of(game).hands[seat][0]
                 await table.try_to_play(match, seat, tokens[seat], card, game.opened)
         stored = await log.read(match)
         assert table.told(match) <= len(stored)
@@ -350,19 +289,57 @@ def test_a_torn_tail_leaves_a_prefix_that_replays(registry: Registry, tmp_path: 
 def test_a_commit_that_was_cut_off_is_as_if_it_had_not_been_asked_for(
     registry: Registry, tmp_path: Path
 ) -> None:
-    """The power fails while a commit is written: any part of its frames may have reached the disk."""
+    """The power fails while a commit is written: any part of it may have reached the disk."""
     crashes = Crashes(registry, brief, tmp_path)
     states = crashes.shoot()
-    torn = [
-        state
-        for before, after in zip(states, states[1:], strict=False)
-        for state in _torn(before, after)
-    ]
+    torn = [state for before, after in pairwise(states) for state in _torn(before, after)]
     for state in torn:
         crashes.recover(state)
     print(crashes.tally)
     assert crashes.tally.report.faults == []
     assert len(torn) > 100
+
+
+def test_a_log_that_is_folded_in_all_the_time_may_be_cut_off_anywhere(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here every commit copies its pages from the log into the file, and starts the log anew."""
+    prepared = database.prepare
+
+    def folding(connection: sqlite3.Connection) -> None:
+        prepared(connection)
+        connection.execute("PRAGMA wal_autocheckpoint = 1")
+
+    monkeypatch.setattr(database, "prepare", folding)
+    crashes = Crashes(registry, brief, tmp_path)
+    states = crashes.shoot()
+    mixed = [
+        state
+        for before, after in pairwise(states)
+        if before.files[DATABASE] != after.files[DATABASE]
+        for state in _half_folded(before, after)
+    ]
+    for state in (*states[::3], *mixed):
+        crashes.recover(state)
+    print(crashes.tally)
+    assert crashes.tally.report.faults == []
+    assert len(mixed) > 30
+
+
+def _half_folded(before: Picture, after: Picture) -> list[Picture]:
+    """Return what may be left of a file into which the log is being copied: any of its pages."""
+    old, new = before.files[DATABASE], after.files[DATABASE]
+    changed = [
+        at for at in range(0, len(new), _PAGE) if old[at : at + _PAGE] != new[at : at + _PAGE]
+    ]
+    states = []
+    for copied in (changed[:1], changed[::2], changed[1:]):
+        main = bytearray(old.ljust(len(new), b"\0"))
+        for at in copied:
+            main[at : at + _PAGE] = new[at : at + _PAGE]
+        files = after.files | {DATABASE: bytes(main)}
+        states.append(Picture(files, before.journal, f"{len(copied)} of {len(changed)} pages"))
+    return states
 
 
 def _torn(before: Picture, after: Picture) -> list[Picture]:

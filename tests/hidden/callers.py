@@ -5,12 +5,13 @@ from __future__ import annotations
 import uuid
 from typing import Any, Final, NamedTuple
 
-from ronda.v1 import match_service_pb2
 from tests.hidden.ears import Ears
 from tests.hidden.obs import TEXT, Mirror, Step
 from tests.hidden.plan import OWNER, STRANGER, Plan
 from tests.hidden.service import Answer, Service, Stream
 from tests.hidden.tape import Entry, Tape, log_text, metrics_text
+
+from ronda.v1 import match_service_pb2
 
 pb: Any = match_service_pb2
 
@@ -52,7 +53,7 @@ class Callers:
         self.steps: list[Step] = []
         """All decisions so far."""
         self.holding: dict[int, bool] = {}
-        """Seats that would have tried a false declaration in this batch: whether they hold a set."""
+        """Seats that may have tried a false declaration in this batch: whether they hold a set."""
         self.agreed: set[int] = set()
         """Seats that have agreed to cancel."""
         self.opened_at = 0

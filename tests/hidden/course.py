@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from ronda.v1 import match_pb2
-from ronda_core.fair import client_commitment
 from tests.hidden import probes
 from tests.hidden.callers import MAIN, NEIGHBOUR, REMATCH, Callers, SurpriseError, channel, pb
 from tests.hidden.deals import Dealers
@@ -17,6 +15,9 @@ from tests.hidden.plan import OWNER, STRANGER, TURN, Plan, Probe
 from tests.hidden.service import Service
 from tests.referee.biased import biased_play
 from tests.referee.naive import rank_of
+
+from ronda.v1 import match_pb2
+from ronda_core.fair import client_commitment
 
 
 class Course(Callers):
@@ -56,7 +57,7 @@ class Course(Callers):
         await self._close()
 
     async def _neighbour(self) -> None:
-        """Make a match that has nothing to do with the one on trial but stands beside it in lists."""
+        """Make another match, which stands beside the one on trial in lists."""
         self.label = "neighbour"
         request = pb.CreateMatchRequest(
             rules="playtash", seats=[_offer("open")] * 2, request_id=self.request_id()
@@ -183,8 +184,9 @@ class Course(Callers):
                 return None
             if self.plan.clock and self.service.simulated and rng.random() < 0.05:
                 return ("late",)
-            seat = rng.choice(waiting)
-            willing = self.plan.sets or rng.random() < 0.7
+            others = [seat for seat in waiting if seat != self.plan.prober]
+            seat = rng.choice(others if others and rng.random() < 0.7 else waiting)
+            willing = rng.random() < (0.85 if self.plan.sets else 0.7)
             return "declare", seat, seat in referee.dealt_sets and willing
         if referee.turn is None or referee.turn not in self.plan.persons:
             return None

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from ronda_core import fair
 from tests.hidden.obs import NUMBER, random_deck
 from tests.referee.naive import RANKS, is_legal_first_table, rank_of
+
+from ronda_core import fair
 
 
 class Deal(NamedTuple):
@@ -29,11 +30,15 @@ class Deal(NamedTuple):
         return random_deck(random.Random(f"{self.beyond}/{number}"), players)
 
 
-def deck_of_sets(rng: random.Random, players: int) -> tuple[str, ...]:
-    """Return a deck that may be dealt, with sets for two seats or more in the first batch."""
+def deck_of_sets(rng: random.Random, players: int, spared: int) -> tuple[str, ...]:
+    """Return a deck that may be dealt, with sets for most places in the first batch.
+
+    Places count from after the dealer; half of the time `spared` is dealt none on purpose.
+    """
+    there = [place for place in range(players) if place != spared or rng.random() < 0.5]
     while True:
         deck = list(random_deck(rng, players))
-        places = rng.sample(range(players), rng.randint(2, players))
+        places = rng.sample(there, rng.choice((1, len(there), len(there))))
         for place, rank in zip(places, rng.sample(RANKS, len(places)), strict=True):
             cards = [card for card in rng.sample(deck, 40) if rank_of(card) == rank]
             for at, card in enumerate(cards[: 3 if rng.random() < 0.2 else 2]):
@@ -91,9 +96,7 @@ class Dealers:
         def make(master: bytes, scope: str, entries: Any, players: int) -> Any:
             deal = self._deals.get(scope)
             dealer: Any = (
-                Rigged(deal, players, self._seed)
-                if deal
-                else real(master, scope, entries, players)
+                Rigged(deal, players, self._seed) if deal else real(master, scope, entries, players)
             )
             self.made[scope] = dealer
             return dealer

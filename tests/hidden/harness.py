@@ -9,7 +9,6 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from ronda_bots.registry import Registry
 from tests.hidden import in_thread, over_grpc, simulated, spies
 from tests.hidden.callers import MAIN, REMATCH
 from tests.hidden.course import Course
@@ -22,6 +21,8 @@ from tests.hidden.store import store
 from tests.hidden.tape import Entry, Tape
 from tests.hidden.twins import Fixed, Tally, another_deal, twin
 from tests.referee.biased import biased_deck
+
+from ronda_bots.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def _deal(plan: Plan, match: str, hands: int) -> Deal:
 
 def _deck(plan: Plan, rng: random.Random, players: int) -> tuple[str, ...]:
     if plan.sets:
-        return deck_of_sets(rng, players)
+        return deck_of_sets(rng, players, (plan.prober - plan.dealer - 1) % players)
     return tuple(biased_deck(rng, players)) if rng.random() < 0.7 else random_deck(rng, players)
 
 

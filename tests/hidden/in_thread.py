@@ -15,11 +15,11 @@ from unittest.mock import patch
 
 import grpc
 from google.protobuf.message import Message
+from tests.hidden.service import EPOCH, STEP, Answer, RefusedError, Service, Stream
+from tests.hidden.store import KEY, log_in_memory, store
 
 from ronda_bots.registry import Registry
-from ronda_server import app, database
-from tests.hidden.service import EPOCH, STEP, Answer, Refused, Service, Stream
-from tests.hidden.store import KEY, log_in_memory, store
+from ronda_server import app, database, interceptors
 
 
 class _Context:
@@ -100,9 +100,9 @@ class InThread(Service):
             async for frame in handler.unary_stream(asked, context):
                 yield handler.response_serializer(frame)
         except Exception as problem:
-            raise Refused(context.refused(problem)) from problem
+            raise RefusedError(context.refused(problem)) from problem
 
-    async def settle(self, streams: Sequence[Stream]) -> None:
+    async def settle(self, opened: Sequence[Stream]) -> None:
         await asyncio.sleep(STEP)
 
     async def advance(self, seconds: float) -> None:
@@ -118,7 +118,7 @@ class _Unwired(app.Server):
     """The whole server, but where it would listen it keeps the handlers of its methods."""
 
     async def _listen(self, *services: Any) -> None:
-        self._edge = app.Edge(self.metrics)
+        self._edge = interceptors.Edge(self.metrics)
         self._methods: dict[str, Any] = {}
         for service in services:
             base = next(cls for cls in type(service).__mro__ if cls.__name__.endswith("Servicer"))

@@ -141,13 +141,13 @@ class Mirror:
         if seat != referee.turn:
             raise ValueError(f"seat {referee.turn} is to play, not {seat}")
         batch, lying = referee.batch, sorted(referee.table)
-        referee.hand_counts = None
+        hand_counts = referee.hand_counts
         play = referee.play(card)
         self._seen.add(card)
         taken = (tuple(sorted(play.captured)), tuple(sorted(play.reclaimed)))
         self.public.append(("played", seat, card, *taken, play.awards, *self._table()))
         self.note("played")
-        if referee.hand_counts is not None:
+        if referee.hand_counts is not None and referee.hand_counts is not hand_counts:
             self.public.append(("counted", tuple(lying), tuple(referee.hand_counts)))
             self.note("hand_ended")
         if self._end_if_over():

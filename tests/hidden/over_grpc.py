@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socketserver
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
 import grpc
 from google.protobuf.message import Message
+from prometheus_client.metrics import MetricWrapperBase
+from tests.hidden.service import EPOCH, STEP, Answer, RefusedError, Service, Stream
+from tests.hidden.store import KEY, store
 
 from ronda.v1 import match_service_pb2
 from ronda_bots.registry import Registry
-from ronda_server import app, database
-from tests.hidden.service import EPOCH, STEP, Answer, Refused, Service, Stream
-from tests.hidden.store import KEY, store
+from ronda_server import app, database, streams
 
 _PATIENCE: Final = 10.0
+_COMMITS: Final = "ronda_commit_"
+"""Counted by another thread, some time after the commit."""
 
 
 class OverGrpc(Service):
@@ -36,7 +41,7 @@ class OverGrpc(Service):
         return self._clock[0]
 
     async def unary(self, method: str, request: Message, token: str) -> Answer:
-        call = self._channel.unary_unary(
+        call: Any = self._channel.unary_unary(
             method, request_serializer=_serialised, response_deserializer=None
         )(request, metadata=_bearer(token))
         try:
@@ -47,26 +52,38 @@ class OverGrpc(Service):
         return Answer("OK", "", metadata, body)
 
     async def frames(self, method: str, request: Message, token: str) -> AsyncIterator[bytes]:
-        call = self._channel.unary_stream(
+        call: Any = self._channel.unary_stream(
             method, request_serializer=_serialised, response_deserializer=None
         )(request, metadata=_bearer(token))
         try:
             async for frame in call:
                 yield frame
         except grpc.aio.AioRpcError as error:
-            raise Refused(_refusal(error)) from error
+            raise RefusedError(_refusal(error)) from error
         finally:
             call.cancel()
 
-    async def settle(self, streams: Sequence[Stream]) -> None:
+    async def settle(self, opened: Sequence[Stream]) -> None:
         async with asyncio.timeout(_PATIENCE):
-            for stream in streams:
-                while not await self._up_to_date(stream):
-                    await asyncio.sleep(0.0005)
-            wanted = sum(not stream.task.done() for stream in streams)
-            while self.server.metrics.registry.get_sample_value("ronda_watchers") != wanted:
-                await asyncio.sleep(0.0005)
+            for stream in opened:
+                await _until(partial(self._up_to_date, stream))
+            await _until(partial(self._counted, opened))
         self._clock[0] += round(STEP * 1e6)
+
+    async def _counted(self, opened: Sequence[Stream]) -> bool:
+        """Say whether the server has counted all that it has sent, and all who have left."""
+        metrics = self.server.metrics
+        watching = sum(not stream.task.done() for stream in opened)
+        sent = sum(len(stream.frames) for stream in opened)
+        return _value(metrics.watchers) == watching and _value(metrics.sent) == sent
+
+    def metrics(self) -> str:
+        return "".join(
+            line for line in super().metrics().splitlines(keepends=True) if _COMMITS not in line
+        )
+
+    def samples(self) -> str:
+        return "\n".join(line for line in super().samples().splitlines() if _COMMITS not in line)
 
     async def _up_to_date(self, stream: Stream) -> bool:
         """Say whether a stream has brought all that there is by now."""
@@ -80,6 +97,18 @@ class OverGrpc(Service):
         if kind is None or (kind == "event" and stream.views):
             return False
         return bool(getattr(last, kind).sequence >= live.game.sequence)
+
+
+async def _until(true: Callable[[], Awaitable[bool]]) -> None:
+    """Wait for what only a look can tell."""
+    while not await true():  # noqa: ASYNC110 # the server tells nobody when it has counted
+        await asyncio.sleep(0.0005)
+
+
+def _value(metric: MetricWrapperBase) -> float:
+    """Return the number of a metric, of all its labels together."""
+    samples = [sample for family in metric.collect() for sample in family.samples]
+    return sum(one.value for one in samples if not one.name.endswith("_created"))
 
 
 def _serialised(message: Any) -> bytes:
@@ -100,7 +129,7 @@ async def serve(registry: Registry) -> AsyncIterator[OverGrpc]:
     """Serve on free loopback ports, on a fresh copy of the database in a file."""
     kept = store()
     clock = [EPOCH]
-    with tempfile.TemporaryDirectory(prefix="ronda-hidden-") as folder:
+    with tempfile.TemporaryDirectory(prefix="ronda-hidden-") as folder, _patient():
         file = Path(folder) / "ronda.db"
         file.write_bytes(kept.image)
         config = app.Config(
@@ -123,3 +152,16 @@ async def serve(registry: Registry) -> AsyncIterator[OverGrpc]:
         finally:
             await channel.close()
             await server.stop()
+
+
+@contextlib.contextmanager
+def _patient() -> Iterator[None]:
+    """Let no wall time show: a stream that rests says nothing; the metrics port ends at once."""
+    serve_forever: Any = socketserver.BaseServer.serve_forever
+    before = serve_forever.__defaults__
+    serve_forever.__defaults__ = (0.005,)
+    try:
+        with patch.object(streams, "HEARTBEAT_SECONDS", 3600.0):
+            yield
+    finally:
+        serve_forever.__defaults__ = before

@@ -10,11 +10,14 @@ import random
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from ronda.v1 import match_pb2
 from tests.hidden.obs import Setup
 from tests.referee.naive import PRESETS
 
-GROUPS: Final = [(rules, players) for rules, preset in PRESETS.items() for players in preset.players]
+from ronda.v1 import match_pb2
+
+GROUPS: Final = [
+    (rules, players) for rules, preset in PRESETS.items() for players in preset.players
+]
 """Every preset at every number of players."""
 
 STRANGER: Final = -1
@@ -141,10 +144,10 @@ def plan(seed: str, rules: str, players: int) -> Plan:
 
 
 def plan_of_sets(seed: str, rules: str, players: int) -> Plan:
-    """Return a short run in which several seats are dealt sets and declare them."""
+    """Return a short run in which several seats are dealt sets, and declare what is asked."""
     declared = PRESETS[rules].sets == "declared"
     rng = random.Random(f"{seed}/sets")
-    steps = rng.randrange(3) + (players if declared else 0)
+    steps = rng.randrange(1, players + 3) if declared else rng.randrange(3)
     return replace(plan(seed, rules, players), sets=True, steps=steps)
 
 

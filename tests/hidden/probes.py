@@ -10,11 +10,12 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any, Final
 
-from ronda.v1 import match_pb2, match_service_pb2
-from ronda.v1.bot_service_pb2 import ListBotsRequest
 from tests.hidden.obs import NUMBER
 from tests.hidden.plan import OWNER, STRANGER
 from tests.referee.naive import FULL_PACK, side_of
+
+from ronda.v1 import match_pb2, match_service_pb2
+from ronda.v1.bot_service_pb2 import ListBotsRequest
 
 if TYPE_CHECKING:
     from tests.hidden.callers import Callers
@@ -226,6 +227,8 @@ async def at_the_end(run: Callers) -> None:
         for probe in (unheld, unheld, stale):
             if playing:
                 await probe(run, who, rng.getrandbits(32), run.request_id())
+    if playing:
+        await false_declaration(run, run.plan.prober, 0, run.request_id())
     for who in run.everybody:
         await run.watch(who, 0, views=False)
     if rng.random() < 0.25:  # all that was, once more
@@ -274,5 +277,3 @@ async def _declare(run: Callers, who: int, declares: bool, request_id: str) -> N
         request_id=request_id,
     )
     await run.call(who, "Declare", request)
-
-

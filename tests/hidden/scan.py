@@ -10,16 +10,17 @@ from typing import Any, Final
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.unknown_fields import UnknownFieldSet
-
-from ronda.v1 import card_pb2
 from tests.hidden.deals import bot_seed
 from tests.hidden.harness import Result
 from tests.hidden.obs import TEXT
 from tests.hidden.store import KEY, store
 from tests.hidden.tape import Entry, parsed
 
+from ronda.v1 import card_pb2
+
 _CARD: Final = card_pb2.Card.DESCRIPTOR.full_name
 _CARD_TEXT: Final = re.compile(rb"(?<![A-Za-z0-9])(?:[1-7]|1[0-2])[OCEB](?![A-Za-z0-9])")
+_NOT_FOR_BOTS: Final = ("created", "joined", "ready", "cancel_agreed")
 _FAULTS: Final = (b"'INTERNAL'", b"'UNKNOWN'", b"unknown exception", b"a task failed", b"Traceback")
 _KINDS: Final = {
     "match_created": "created",
@@ -35,18 +36,26 @@ _KINDS: Final = {
 
 def scan(result: Result) -> Iterator[str]:
     """Yield what somebody received and may not know, or may never know."""
-    secrets = list(_secrets(result))
+    secrets = [(what, text) for what, texts in _secrets(result) for text in texts]
     for name, entries in result.tape.channels.items():
         viewer = int(name.removeprefix("seat ")) if name.startswith("seat ") else None
-        kept = [(what, text) for what, texts in secrets for text in texts if not _own(name, what)]
-        any_of_them = re.compile(b"|".join(re.escape(text) for _, text in kept))
-        for entry in entries:
-            found = any_of_them.search(entry.data)
-            if found:
-                what = next(what for what, text in kept if text == found.group())
-                yield f"{name}, at {entry.what!r}: {what}"
+        everything = b"\n".join(entry.data for entry in entries)
+        for what, text in secrets:
+            if text in everything and not _own(name, what):
+                at = next(entry.what for entry in entries if text in entry.data)
+                yield f"{name}, at {at!r}: {what}"
+        for entry in _with_numbers(result, entries):
             for problem in _read(result, entry, viewer):
                 yield f"{name}, at {entry.what!r}: {problem}"
+
+
+def _with_numbers(result: Result, entries: list[Entry]) -> Iterator[Entry]:
+    """Yield the entries of a channel; what a bot was told gets the number of its event."""
+    mirror = result.mirrors.get("main")
+    events = enumerate(mirror.events if mirror else (), start=1)
+    told = (number for number, event in events if event.kind not in _NOT_FOR_BOTS)
+    for entry in entries:
+        yield entry._replace(known=next(told, 0)) if entry.what == "told" else entry
 
 
 def _own(name: str, what: str) -> bool:
@@ -147,7 +156,7 @@ def _cards(message: Message) -> tuple[int, ...]:
     """Return the value of every field that is a card, wherever it is and whatever it is called."""
     found: list[int] = []
     for field, value in message.ListFields():
-        if field.type == FieldDescriptor.TYPE_ENUM and field.enum_type.full_name == _CARD:
+        if field.enum_type is not None and field.enum_type.full_name == _CARD:
             found += value if field.is_repeated else [value]
         elif field.type == FieldDescriptor.TYPE_MESSAGE:
             for inner in value if field.is_repeated else [value]:

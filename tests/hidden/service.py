@@ -75,7 +75,7 @@ class Service:
         """Open a stream."""
         raise NotImplementedError
 
-    async def settle(self, streams: Sequence[Stream]) -> None:
+    async def settle(self, opened: Sequence[Stream]) -> None:
         """Let everything happen that follows from what was asked, and a little time pass."""
         raise NotImplementedError
 
@@ -110,14 +110,14 @@ class Service:
                         stream.end = Answer("OK", "", (), b"")
                         return
                     stream.frames.append((self.now(), frame))
-            except Refused as refused:
+            except RefusedError as refused:
                 stream.end = refused.answer
 
         stream.task = asyncio.get_running_loop().create_task(read())
         return stream
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """A stream ended with a status."""
 
     def __init__(self, answer: Answer) -> None:

@@ -60,7 +60,8 @@ def _spy(info: BotInfo, heard: Heard, decided: Decided) -> BotInfo:
             if theirs:
                 theirs(event)
 
-    return dataclasses.replace(info, bot_class=Spy)
+    made: Any = Spy
+    return dataclasses.replace(info, bot_class=made)
 
 
 def plain(value: Any) -> str:
@@ -73,7 +74,9 @@ def plain(value: Any) -> str:
         return repr(value[:])
     held: list[str] = []
     if dataclasses.is_dataclass(value):
-        held += [f"{one.name}={plain(getattr(value, one.name))}" for one in dataclasses.fields(value)]
+        held += [
+            f"{one.name}={plain(getattr(value, one.name))}" for one in dataclasses.fields(value)
+        ]
     elif isinstance(value, dict):
         held += [f"{plain(key)}: {plain(inner)}" for key, inner in value.items()]
     elif isinstance(value, tuple | list | set | frozenset):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import functools
 import random
@@ -15,10 +16,10 @@ from unittest.mock import patch
 
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.pool import StaticPool
+from tests.hidden.simulated import run
 
 from ronda_server import commitments, database
 from ronda_server import log as logs_of_matches
-from tests.hidden.simulated import run
 
 T = TypeVar("T")
 
@@ -33,9 +34,7 @@ class Store:
     """
 
     def __init__(self) -> None:
-        self.connection = sqlite3.connect(
-            ":memory:", isolation_level=None, check_same_thread=False
-        )
+        self.connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self.engine: Engine = create_engine(
             "sqlite://", creator=lambda: self.connection, poolclass=StaticPool
         )
@@ -56,23 +55,34 @@ class Store:
             await commitments.Promises(log).open()
 
         with (
-            patch.object(commitments.os, "urandom", chance.randbytes),
+            patch("os.urandom", chance.randbytes),
             patch.object(database, "engine", lambda _: self.engine),
         ):
             run(announce())
         order = "SELECT scope FROM commitment WHERE ending = '' ORDER BY number"
         scopes = [str(row[0]) for row in self.connection.execute(order)]
-        masters = [bytes(row[0]) for row in self.connection.execute("SELECT master FROM secret")]
+        secrets = dict(self.connection.execute("SELECT scope, master FROM secret"))
+        masters = [bytes(secrets[scope]) for scope in scopes]
         return bytes(self.connection.serialize()), scopes, masters
+
+    def close(self) -> None:
+        """Give up what it holds."""
+        self.engine.dispose()
+        self.connection.close()
 
 
 _stores: list[Store] = []
 
 
-def store(*, anew: bool = False) -> Store:
-    """Return the database of all runs of this process; `anew` makes it again first."""
-    if anew:
-        _stores.clear()
+@atexit.register
+def forget() -> None:
+    """Let the next run begin on a database that is made anew."""
+    while _stores:
+        _stores.pop().close()
+
+
+def store() -> Store:
+    """Return the database of all runs of this process."""
     if not _stores:
         _stores.append(Store())
     return _stores[0]

@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 from google.protobuf.message import DecodeError, Message
 
 from ronda.v1 import bot_service_pb2, match_service_pb2
-from tests.hidden.obs import TEXT
 
 OPEN_TO_ALL: Final = ("stranger", "owner", "metrics", "log")
 """Channels that every viewer may read besides its own."""
@@ -117,8 +116,3 @@ def _readable(entry: Entry) -> str:
     except DecodeError:
         return repr(entry.data)
     return str(message) if message is not None else entry.data.decode(errors="backslashreplace")
-
-
-def cards_text(numbers: Iterator[int]) -> str:
-    """Return cards as people write them."""
-    return " ".join(TEXT.get(number, str(number)) for number in numbers)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tests.hidden.obs import Mirror, Playout, Step, replay
-from tests.referee.naive import FULL_PACK, PRESETS, RONDA_POINTS, rank_of, set_in, side_of
+from tests.referee.naive import PRESETS, RONDA_POINTS, rank_of, set_in, side_of
 
 Deck = tuple[str, ...]
 
@@ -21,13 +21,14 @@ class Tally(Counter[str]):
     """How many twins there were, and why candidates were not taken."""
 
     def __str__(self) -> str:
-        twins, impossible = self["twin"], self["impossible"]
+        twins = self["twin"]
         rejected = {why: self[why] for why in ("awards", "same hands", "observed") if self[why]}
         share = 100 * self["differs"] / twins if twins else 0.0
         return (
-            f"{twins} twins, {share:.1f} % differ in a hidden hand ({_told(self.styles())});"
-            f" candidates rejected: {_told(rejected)};"
-            f" no twin where nothing is hidden: {impossible}"
+            f"{twins} twins in {self['run']} runs, {share:.1f} % differ in a hidden hand"
+            f" ({_told(self.styles())}); candidates rejected: {_told(rejected)};"
+            f" no twin as nothing is hidden: {self['nothing hidden']},"
+            f" as none was found: {self['none found']}"
         )
 
     def styles(self) -> dict[str, int]:
@@ -69,23 +70,33 @@ def twin(
     """
     places = list(_hidden(playout, mirror, viewer, fixed))
     if not any(place.batch == mirror.referee.batch for place in places):
-        tally["impossible"] += 1
+        tally["nothing hidden"] += 1
         return None
     first = rng.choices(list(STYLES), _WEIGHTS)[0]
-    if len(mirror.referee.declared.get(mirror.referee.batch, {})) > 1 and rng.random() < 0.5:
-        first = "whole hands"  # else several declared sets hardly ever stay what they were told to be
+    before = [_dealt(playout, mirror, seat) for seat in range(playout.setup.players)]
+    if _sets_told(mirror, before) and rng.random() < 0.5:
+        first = "whole hands"  # shuffled, sets that were told of are hardly ever what they were
     for style in dict.fromkeys([first, *STYLES]):
         for _ in range(_TRIES):
             made = _candidate(playout, mirror, viewer, rng, STYLES[style], places)
             why = _unfit(playout, mirror, viewer, made, fixed)
             if not why:
                 tally["twin"] += 1
-                tally["differs"] += 1  # one that does not is no twin
+                tally["differs"] += _differs(playout, mirror, viewer, made)
                 tally[style] += 1
                 return made
             tally[why] += 1
-    tally["impossible"] += 1
+    tally["none found"] += 1
     return None
+
+
+def _differs(playout: Playout, mirror: Mirror, viewer: int | None, made: Playout) -> bool:
+    """Say whether another seat holds another hand at the end."""
+    seen = mirror.events[-1].public
+    others = (seat for seat in range(playout.setup.players) if seat != viewer)
+    return any(
+        _dealt(playout, mirror, seat) - seen != _dealt(made, mirror, seat) - seen for seat in others
+    )
 
 
 def another_deal(playout: Playout, viewer: int | None, rng: random.Random) -> Playout | None:
@@ -123,14 +134,15 @@ def _two_cards(
 def _whole_hands(
     rng: random.Random, playout: Playout, mirror: Mirror, places: list[_Place]
 ) -> dict[int, str]:
-    """Let two hidden hands change seats."""
+    """Let two hidden hands change seats, one that was dealt a set where there is one."""
     hands: dict[int, list[int]] = {}
     for place in places:
         if place.batch == mirror.referee.batch:
             hands.setdefault(place.seat, []).append(place.at)
     if len(hands) < 2:
         return {}
-    one, other = rng.sample(sorted(hands), 2)
+    one = rng.choice([seat for seat in hands if seat in mirror.referee.dealt_sets] or [*hands])
+    other = rng.choice([seat for seat in hands if seat != one])
     deck = playout.decks[-1]
     pairs = list(zip(hands[one], hands[other], strict=False))
     return {a: deck[b] for a, b in pairs} | {b: deck[a] for a, b in pairs}
@@ -187,9 +199,7 @@ def _seat_at(playout: Playout, mirror: Mirror, position: int) -> int:
     return (mirror.referee.dealer + 1 + position) % playout.setup.players
 
 
-def _hidden(
-    playout: Playout, mirror: Mirror, viewer: int | None, fixed: Fixed
-) -> Iterator[_Place]:
+def _hidden(playout: Playout, mirror: Mirror, viewer: int | None, fixed: Fixed) -> Iterator[_Place]:
     """Yield the places of cards that the viewer has not seen and that may move."""
     players = playout.setup.players
     deck = playout.decks[-1]
@@ -257,10 +267,10 @@ def _unfit(
     playout: Playout, mirror: Mirror, viewer: int | None, made: Playout, fixed: Fixed
 ) -> str:
     """Return why a candidate is no twin, or nothing."""
-    players = playout.setup.players
-    before = [_dealt(playout, mirror, seat) for seat in range(players)]
-    after = [_dealt(made, mirror, seat) for seat in range(players)]
-    if all(before[seat] == after[seat] for seat in range(players) if seat != viewer):
+    seats = range(playout.setup.players)
+    before = [_dealt(playout, mirror, seat) for seat in seats]
+    after = [_dealt(made, mirror, seat) for seat in seats]
+    if all(before[seat] == after[seat] for seat in seats if seat != viewer):
         return "same hands"
     if any((set_in(after[seat]) is not None) != holds for seat, holds in fixed.holding.items()):
         return "awards"
@@ -294,6 +304,3 @@ def _sets_told(mirror: Mirror, hands: Collection[set[str]]) -> tuple[object, ...
 
 def _told(numbers: dict[str, int]) -> str:
     return ", ".join(f"{name} {number}" for name, number in numbers.items()) or "none"
-
-
-assert len(FULL_PACK) == 40

@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 
 from ronda_core import match as engine
 from ronda_core.cards import TEXT, parse_card
-from ronda_core.hand import Answered, Dealt, Ended, IllegalMoveError, Phase, Played, Revealed
+from ronda_core.events import Dealt, Ended, Played, new_answered, new_revealed
+from ronda_core.hand import IllegalMoveError, Phase
 from ronda_core.match import Cause, Fault, Finished, Match
 from ronda_core.rules import ESTE_POINTS, settings
 from ronda_core.view import Private, PublicView, private, public, view
@@ -116,13 +117,13 @@ class Duel:
         awards = referee.declare(seat, declares)
         self._note(awards)
         answered, *more = engine.declare(self.match, seat, declares)
-        self.same("answer", answered, Answered(seat, declares))
+        self.same("answer", answered, new_answered((seat, declares)))
         if len(referee.answers) < referee.players:
             self.same("events", more, [])
             return
         kinds = tuple(sorted(referee.declared.get(referee.batch, {}).items()))
         turn = -1 if referee.turn is None else referee.turn
-        revealed = Revealed(referee.batch, kinds, awards, tuple(referee.scores), turn)  # type: ignore[arg-type]
+        revealed = new_revealed((referee.batch, kinds, awards, tuple(referee.scores), turn))
         self.same("revealed", more[0], revealed)
         self._finished(more[1:])
 

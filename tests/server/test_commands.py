@@ -349,6 +349,8 @@ async def test_a_request_id_with_other_content_is_refused_and_takes_nothing(
         commitment = client_commitment(b"k" * 16, table.id, 0)
         joined = await client.join(table.id, seat=0, client_commitment=commitment)
         table.tokens[0] = joined.seat_token
+        if method == "ReadySeat":
+            await client.join(table.id)
     else:
         table = await seat_all(client, "cafe" if method == "Declare" else "playtash")
     if method == "PlayCard":

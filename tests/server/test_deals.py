@@ -207,17 +207,40 @@ async def test_a_seat_that_is_not_ready_in_time_is_a_no_show(
     assert record.fault.cause == "no_show"
 
 
-async def test_a_match_that_waits_for_seats_waits_without_a_deadline(
+async def test_a_match_that_waits_for_seats_waits_for_a_day_and_then_for_entropy(
     start: Any, clock: WallClock
 ) -> None:
     client = await start(now=clock)
     table = Table(client, await client.create("open", "open"))
+    created = clock.micros
     commitment = fair.client_commitment(entropy_of(0), table.id, 0)
     await client.join(table.id, seat=0, client_commitment=commitment)
-    clock.micros += 86_400 * SECOND
-    assert games.due(await table.game()) == 0
+    clock.micros += 86_399 * SECOND
+    assert games.due(await table.game()) == created + 86_400 * SECOND
     await client.join(table.id)
     assert games.due(await table.game()) == clock.micros + games.READY_MICROS
+
+
+async def test_a_match_that_nobody_fills_is_cancelled_after_a_day(
+    start: Any, clock: WallClock
+) -> None:
+    client = await start(now=clock)
+    table = Table(client, await client.create("open", "open"))
+    await client.join(table.id, seat=0)
+    clock.micros += games.PATIENCE_MICROS
+    with refused(Reason.MATCH_OVER):
+        await client.join(table.id)
+    assert (await table.match()).state == match_pb2.Match.STATE_CANCELLED
+
+
+async def test_entropy_given_before_every_seat_is_taken_is_refused(client: Client) -> None:
+    table = Table(client, await client.create("open", "open"))
+    commitment = fair.client_commitment(entropy_of(0), table.id, 0)
+    joined = await client.join(table.id, seat=0, client_commitment=commitment)
+    table.tokens[0] = joined.seat_token
+    async with unchanged(table):
+        with refused(Reason.SEATS_OPEN):
+            await table.act("ReadySeat", 0, entropy=entropy_of(0))
 
 
 async def test_a_deadline_to_be_ready_is_moved_by_nobody(start: Any, clock: WallClock) -> None:
@@ -231,8 +254,7 @@ async def test_a_deadline_to_be_ready_is_moved_by_nobody(start: Any, clock: Wall
     clock.micros = deadline - 1
     await table.act("ReadySeat", 1, entropy=entropy_of(1))
     assert (await table.match()).state == match_pb2.Match.STATE_RUNNING
-    assert games.due(await table.game()) == 0
-    assert (await client.server.host.find(table.id)).timer is None
+    assert games.due(await table.game()) == clock.micros + games.PATIENCE_MICROS
 
 
 async def test_entropy_that_comes_too_late_finds_the_match_over(
@@ -253,7 +275,13 @@ async def test_a_no_show_is_judged_by_the_next_server_if_the_first_is_gone(
     table = await contributing(before, "arabic", 2, 0)
     await stop(before)
     clock.micros += games.READY_MICROS
-    again = table.again(await start(now=clock))
+    after = await start(now=clock)
+    again = table.again(after)
+    live = await after.server.host.find(table.id)
+    await after.server.host._expire(live)
+    assert not live.game.over  # a server that comes back lets ten seconds pass
+    clock.micros += 10 * SECOND
+    await after.server.host._expire(live)
     assert (await result_of(again)).fault.cause == Fault.CAUSE_NO_SHOW
 
 
@@ -284,7 +312,7 @@ async def test_a_seat_that_does_not_answer_in_time_declares_nothing_and_the_matc
     await table.declare(1, False)
     game = await table.game()
     clock.micros += 60 * SECOND
-    await client.server.host._expire(await client.server.host.find(table.id), game.deadline)
+    await client.server.host._expire(await client.server.host.find(table.id))
     told = [message.event for message in await table.events(after=game.sequence)]
     *answers, revealed = told
     assert [one.declaration_answered.seat for one in answers] == [0, *range(2, players)]
@@ -403,14 +431,19 @@ async def test_nobody_is_late_while_the_wall_clock_is_set_back(
     await table.step()
 
 
-async def test_a_match_without_a_clock_has_no_deadline_and_waits_for_ever(
+async def test_a_match_without_a_clock_shows_no_deadline_and_waits_for_a_day(
     start: Any, clock: WallClock
 ) -> None:
     client = await start(now=clock)
     table = await seat_all(client)
-    clock.micros += 86_400 * 365 * SECOND
+    clock.micros += games.PATIENCE_MICROS - 1
     assert not (await client.view(table.id)).HasField("deadline")
     await table.step()
+    turn, held = await table.turn()
+    clock.micros += games.PATIENCE_MICROS
+    with refused(Reason.MATCH_OVER):
+        await table.play(turn, held[0])
+    assert (await table.match()).result.fault.cause == Fault.CAUSE_TIME
 
 
 @pytest.mark.parametrize("act", ["play", "resign", "cancel"])
@@ -426,7 +459,7 @@ async def test_a_command_and_the_clock_at_the_same_moment_have_one_outcome(
     turn, held = await table.turn()
     host = client.server.host
     live = await host.find(table.id)
-    late = host.spawn(host._expire(live, live.game.deadline))
+    late = host.spawn(host._expire(live))
     command = commands[act](table, turn, held[0])
     [answer] = await asyncio.gather(command, return_exceptions=True)
     if isinstance(answer, grpc.aio.AioRpcError):

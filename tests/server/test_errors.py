@@ -82,6 +82,18 @@ def test_a_status_carries_its_reason_its_field_and_its_delay_there_and_back(reas
     assert len(to_status(ServiceError(reason)).details) == 1
 
 
+async def test_the_python_on_the_page_reads_a_reason(client: Client) -> None:
+    [source] = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {}
+    exec(compile(source, "docs/errors.md", "exec"), names)
+    with pytest.raises(grpc.aio.AioRpcError) as refused_by_us:
+        await client.matches.GetMatch(pb.GetMatchRequest(match_id="m-none"))
+    with pytest.raises(grpc.aio.AioRpcError) as refused_by_grpc:
+        await client.channel.unary_unary("/ronda.v1.MatchService/None")(b"")
+    assert names["reason"](refused_by_us.value) == "MATCH_NOT_FOUND"
+    assert names["reason"](refused_by_grpc.value) == ""
+
+
 def test_every_reason_has_an_entry_in_the_table_of_codes() -> None:
     assert set(errors._TABLE) == set(Reason)
 

@@ -699,6 +699,49 @@ async def test_a_seat_whose_stream_is_cut_plays_on_and_sees_all_of_its_table_aga
     await table.step()
 
 
+async def test_a_seat_that_comes_back_to_the_lobby_sees_who_sits_there_by_now(
+    client: Client,
+) -> None:
+    table = Table(client, await client.create("open", "open", "open", rules="cafe"))
+    table.tokens[0] = (await client.join(table.id, name="Fatima")).seat_token
+    stream = table.watch(0)
+    [first] = await take(stream, 1)
+    stream.cancel()
+    await client.join(table.id, name="Zineb")
+    [following] = await take(table.watch(0, first.view.sequence), 1)
+    assert following.event.seat_joined.name == "Zineb"
+    view = await client.view(table.id, table.tokens[0])
+    assert [seat.name for seat in view.seats] == ["Fatima", "Zineb", ""]
+    assert view.seat == 0
+
+
+async def test_a_player_who_cuts_the_line_loses_and_the_result_is_kept(client: Client) -> None:
+    clock = match_pb2.Clock()
+    clock.per_decision.FromMilliseconds(100)
+    table = await seat_all(client, clock=clock)
+    turn, _ = await table.turn()
+    async with grpc.aio.insecure_channel(client.server.addresses["listen"]) as channel:
+        await take(table.again(Client(client.server, channel)).watch(turn), 1)
+    *_, last, end = await rest_of(table.watch(1 - turn, 1))
+    assert end.ended.reason == ENDED.REASON_MATCH_OVER
+    assert last.event.match_ended.result.winner == 1 - turn
+    assert (await table.match()).state == match_pb2.Match.STATE_FINISHED
+
+
+async def test_every_message_that_opens_a_decision_says_whose_it_is(client: Client) -> None:
+    for rules in ("playtash", "cafe"):
+        table = await played(client, rules)
+        told = [message.event for message in await table.events()]
+        for at, event in enumerate(told):
+            kind = event.WhichOneof("kind") or ""
+            after = told[at + 1].WhichOneof("kind") if at + 1 < len(told) else None
+            if after == "card_played":
+                assert getattr(event, kind).turn == told[at + 1].card_played.play.seat
+                assert getattr(event, kind).HasField("turn")
+            elif kind in ("card_played", "cards_dealt"):
+                assert not getattr(event, kind).HasField("turn")
+
+
 async def test_a_channel_that_is_lost_frees_all_its_streams(client: Client) -> None:
     table = await seat_all(client)
     channel = grpc.aio.insecure_channel(client.server.addresses["listen"])

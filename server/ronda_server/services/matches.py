@@ -22,7 +22,7 @@ from ronda_core.rules import RulesError, settings
 from ronda_server import convert
 from ronda_server.commitments import Promises
 from ronda_server.errors import Reason, ServiceError
-from ronda_server.game import BOT, INVITED, OPEN, PERSON, Decision, Game, forfeit
+from ronda_server.game import BOT, INVITED, OPEN, PERSON, Decision, Game, LogError, forfeit
 from ronda_server.hosting import Host
 from ronda_server.identity import SEAT, bearer
 from ronda_server.live import Live, Offer, Request
@@ -73,12 +73,19 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         below = self._page(request.page_token, f"matches:{state}:")
         rows = await self._host.log.listed(state, below, size + 1)
         shown = rows[:size]
-        found = [await self._host.find(row.id) for row in shown]
+        found = [live for row in shown if (live := await self._listed(row.id))]
         token = self._keys.page(f"matches:{state}:{shown[-1].number}") if len(rows) > size else ""
         return pb.ListMatchesResponse(
             matches=[convert.match_message(live.game, live.rematch_id) for live in found],
             next_page_token=token,
         )
+
+    async def _listed(self, match_id: str) -> Live | None:
+        """Return a match for a list; one whose log cannot be read does not hide the others."""
+        try:
+            return await self._host.find(match_id)
+        except LogError:
+            return None
 
     async def CreateMatch(
         self, request: pb.CreateMatchRequest, context: object
@@ -160,6 +167,8 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
                 raise ServiceError(Reason.MATCH_OVER)
             if one.ready:
                 raise ServiceError(Reason.ALREADY_READY)
+            if not game.full:  # who is still to come, and as whom, must not follow from it
+                raise ServiceError(Reason.SEATS_OPEN)
             entropy = request.entropy
             if not 16 <= len(entropy) <= 64:
                 raise ServiceError(Reason.BAD_ENTROPY, field="entropy")

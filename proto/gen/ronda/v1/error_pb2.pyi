@@ -48,8 +48,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_BAD_CARD: _ErrorReason.ValueType  # 7
     """INVALID_ARGUMENT: the number is not that of a card. Send one of the forty."""
     ERROR_REASON_BAD_CLOCK: _ErrorReason.ValueType  # 8
-    """INVALID_ARGUMENT: the time for a decision is negative or above 1 hour. Send one between, or
-    none.
+    """INVALID_ARGUMENT: the time for a decision is under 0.1 second or above 1 hour. Send one
+    between, or none.
     """
     ERROR_REASON_BAD_NAME: _ErrorReason.ValueType  # 9
     """INVALID_ARGUMENT: the name is longer than 40 characters or holds a control character. Send
@@ -125,6 +125,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION: the record still holds a secret of this match or of a table with the same
     deals. Ask again when they are over.
     """
+    ERROR_REASON_SEATS_OPEN: _ErrorReason.ValueType  # 55
+    """FAILED_PRECONDITION: a seat is still free, and who takes it must not follow from your entropy.
+    Reveal it when every seat is taken.
+    """
     ERROR_REASON_STALE_SEQUENCE: _ErrorReason.ValueType  # 70
     """ABORTED: the decision was made on an old state. The metadata holds the current number as
     `sequence`: look at what happened and decide again.
@@ -185,8 +189,8 @@ Correct the seat.
 ERROR_REASON_BAD_CARD: ErrorReason.ValueType  # 7
 """INVALID_ARGUMENT: the number is not that of a card. Send one of the forty."""
 ERROR_REASON_BAD_CLOCK: ErrorReason.ValueType  # 8
-"""INVALID_ARGUMENT: the time for a decision is negative or above 1 hour. Send one between, or
-none.
+"""INVALID_ARGUMENT: the time for a decision is under 0.1 second or above 1 hour. Send one
+between, or none.
 """
 ERROR_REASON_BAD_NAME: ErrorReason.ValueType  # 9
 """INVALID_ARGUMENT: the name is longer than 40 characters or holds a control character. Send
@@ -261,6 +265,10 @@ ERROR_REASON_ALREADY_READY: ErrorReason.ValueType  # 53
 ERROR_REASON_RECORD_SEALED: ErrorReason.ValueType  # 54
 """FAILED_PRECONDITION: the record still holds a secret of this match or of a table with the same
 deals. Ask again when they are over.
+"""
+ERROR_REASON_SEATS_OPEN: ErrorReason.ValueType  # 55
+"""FAILED_PRECONDITION: a seat is still free, and who takes it must not follow from your entropy.
+Reveal it when every seat is taken.
 """
 ERROR_REASON_STALE_SEQUENCE: ErrorReason.ValueType  # 70
 """ABORTED: the decision was made on an old state. The metadata holds the current number as

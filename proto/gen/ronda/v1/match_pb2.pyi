@@ -230,9 +230,9 @@ class Clock(_message.Message):
     PER_DECISION_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def per_decision(self) -> _duration_pb2.Duration:
-        """The time for one decision, at most 1 hour.
+        """The time for one decision, 0.1 second to 1 hour.
 
-        Unset or 0 means no limit.
+        Unset or 0 means no clock; a decision that does not come within a day is then late all the same.
         """
 
     def __init__(

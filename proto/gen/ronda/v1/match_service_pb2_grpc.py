@@ -152,7 +152,8 @@ class MatchServiceServicer:
     def ReadySeat(self, request, context):
         """Reveals the entropy that a seat committed to when it joined.
 
-        Takes the seat token. The first cards are dealt when every seat is ready. A seat that joined
+        Takes the seat token, and only once every seat is taken: who plays must not follow from what a
+        seat adds. The first cards are dealt when every seat is ready. A seat that joined
         without a commitment is ready from the start and need not call; one that is not ready in time
         is a no-show.
         """

@@ -42,7 +42,8 @@ class MatchServiceStub:
     ReadySeat: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ReadySeatRequest, _match_service_pb2.ReadySeatResponse]
     """Reveals the entropy that a seat committed to when it joined.
 
-    Takes the seat token. The first cards are dealt when every seat is ready. A seat that joined
+    Takes the seat token, and only once every seat is taken: who plays must not follow from what a
+    seat adds. The first cards are dealt when every seat is ready. A seat that joined
     without a commitment is ready from the start and need not call; one that is not ready in time
     is a no-show.
     """
@@ -153,7 +154,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_match_service_pb2.ReadySeatResponse]:
         """Reveals the entropy that a seat committed to when it joined.
 
-        Takes the seat token. The first cards are dealt when every seat is ready. A seat that joined
+        Takes the seat token, and only once every seat is taken: who plays must not follow from what a
+        seat adds. The first cards are dealt when every seat is ready. A seat that joined
         without a commitment is ready from the start and need not call; one that is not ready in time
         is a no-show.
         """
