@@ -28,9 +28,10 @@ from ronda_server.identity import Keys
 from ronda_server.live import Live, Request
 from ronda_server.log import (
     Fact,
+    Rows,
     SqliteLog,
     StorageError,
-    insert_events,
+    rows_of,
     set_ended,
     set_running,
 )
@@ -194,10 +195,12 @@ class Host:
         except IllegalMoveError as refusal:
             raise ServiceError(Reason(refusal.reason.value)) from None
 
-        def work(connection: sqlite3.Connection) -> None:
-            insert_events(connection, after.id, [one.fact for one in happened])
+        rows = rows_of(after.id, [one.fact for one in happened])
+
+        def work(connection: sqlite3.Connection) -> Rows:
             if after.state != before.state:
                 _write_state(connection, after)
+            return rows
 
         try:
             await self.log.submit(work)

@@ -20,9 +20,10 @@ from ronda_server.identity import INVITATION, OWNER, SEAT
 from ronda_server.live import Invitation, Live, Offer, Request
 from ronda_server.log import (
     Fact,
+    Rows,
     StorageError,
-    insert_events,
     insert_match,
+    rows_of,
     set_rematch,
     set_running,
 )
@@ -111,13 +112,15 @@ class Opening:
         fact = Fact(1, now, "created", data)
         game, happened = games.create(scope, fact, commitment, master)
 
-        def work(connection: sqlite3.Connection) -> None:
+        rows = rows_of(scope, [one.fact for one in happened])
+
+        def work(connection: sqlite3.Connection) -> Rows:
             insert_match(connection, scope, game.visibility, now, *request)
-            insert_events(connection, scope, [one.fact for one in happened])
             if game.match:
                 set_running(connection, scope)
             if follows:
                 set_rematch(connection, follows, scope)
+            return rows
 
         await self._host.log.submit(work)
         self._host.metrics.created(game.settings.preset.name)

@@ -115,6 +115,7 @@ def log_in_memory(kept: Store) -> type[logs_of_matches.SqliteLog]:
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 done = work(connection)
+                logs_of_matches.append_all(connection, [done])
                 connection.execute("COMMIT")
                 future.set_result(done)
             except Exception as problem:  # noqa: BLE001 # it is its caller's

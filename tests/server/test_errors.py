@@ -170,12 +170,12 @@ async def test_a_fault_inside_a_commit_is_a_bare_internal_and_changes_nothing(
     table = await seat_all(client)
     client.faults = 1
 
-    def boom(_connection: sqlite3.Connection, *_rest: object) -> None:
+    def boom(_connection: sqlite3.Connection, _values: object) -> None:
         raise KeyError(SECRET)
 
     async with unchanged(table):
         with monkeypatch.context() as patch, refused(Reason.INTERNAL) as refusal:
-            patch.setattr("ronda_server.hosting.insert_events", boom)
+            patch.setattr("ronda_server.log.append_all", boom)
             await table.step()
     _check_bare(refusal.error)
     assert not leaks(log_lines.getvalue().encode())

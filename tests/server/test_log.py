@@ -23,7 +23,7 @@ from ronda_server import database, hosting
 from ronda_server import game as games
 from ronda_server import log as logs
 from ronda_server.errors import Reason
-from ronda_server.log import ConflictError, Fact, SqliteLog, StorageError, insert_events
+from ronda_server.log import ConflictError, Fact, SqliteLog, StorageError, append_all, rows_of
 
 
 class Commits:
@@ -57,7 +57,7 @@ def append(match_id: str, sequence: int) -> Callable[[sqlite3.Connection], int]:
     """Return work that appends one event."""
 
     def work(connection: sqlite3.Connection) -> int:
-        insert_events(connection, match_id, [Fact(sequence, 0, "played", {"n": sequence})])
+        append_all(connection, [rows_of(match_id, [Fact(sequence, 0, "played", {"n": sequence})])])
         return sequence
 
     return work
@@ -148,7 +148,7 @@ async def test_a_number_that_is_taken_is_a_conflict_and_the_event_stays_as_it_wa
     before = await log.read("m")
     other = [Fact(1, 5, "other", {"n": 0})]
     with pytest.raises(ConflictError):
-        await log.submit(lambda connection: insert_events(connection, "m", other))
+        await log.submit(lambda _: rows_of("m", other))
     assert await log.read("m") == before
     await log.submit(append("other", 1))
 
@@ -157,7 +157,7 @@ async def test_events_are_appended_all_or_none(log: SqliteLog) -> None:
     await log.submit(append("m", 3))
     three = [Fact(number, 0, "played", {}) for number in (1, 2, 3)]
     with pytest.raises(ConflictError):
-        await log.submit(lambda connection: insert_events(connection, "m", three))
+        await log.submit(lambda _: rows_of("m", three))
     assert await numbers(log) == [3]
 
 
