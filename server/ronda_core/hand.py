@@ -454,8 +454,6 @@ def _end(hand: Hand) -> Ended:
     side = hand.last_capturer
     hand.piles[side] += len(leftovers)
     hand.table = _BARE[:]
-    hand.pack = ()
-    hand.chain_step = -1
     hand.phase = _OVER
     hand.turn = -1
     share = hand.settings.fair_share

@@ -30,8 +30,8 @@ T = TypeVar("T")
 
 _GROUP: Final = 256
 """Most pieces of work in one commit."""
-_SIBLINGS: Final = 4
-_DELAY: Final = 0.0005
+_SIBLINGS: Final = 8
+_DELAY: Final = 0.002
 """Seconds that a commit waits for company after one of more than `_SIBLINGS`: under load a larger
 group costs less than it delays, and alone nobody waits. PostgreSQL calls them commit_siblings and
 commit_delay."""

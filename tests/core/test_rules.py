@@ -203,6 +203,8 @@ def test_every_seat_declares_once_truly_and_before_the_first_play(rules: str, pl
         unchanged(match, Refusal.ALREADY_DECLARED, matches.declare, 0, declares)
     for seat in range(1, players):
         unchanged(match, Refusal.DECLARATION_PENDING, matches.play, 0, card)
+        if seat > 1:
+            unchanged(match, Refusal.ALREADY_DECLARED, matches.declare, seat - 1, False)
         matches.declare(match, seat, False)
     assert hand.declared == [(1, 0, "ronda")]
     for seat in range(players):

@@ -17,9 +17,12 @@ from ronda_core.hand import Answered, Dealt, Hand, Phase
 from ronda_core.match import Cause, Fault, Match, MatchEvent
 from ronda_core.rules import settings
 from ronda_core.view import (
+    CardPlayed,
     CardsDealt,
     DeclarationAnswered,
+    DeclarationsRevealed,
     Event,
+    HandEnded,
     PublicView,
     View,
     private,
@@ -331,6 +334,77 @@ def test_the_chain_and_the_pack_follow_from_the_public_plays_alone() -> None:
             pack = by_rank({last.card, *taken}) if goes_on and taken and made.reclaims else ()
             assert (seen.chain_rank, seen.chain_link) == (rank, last.link if rank else 0)
             assert seen.pack == pack
+
+
+class Follower:
+    """A viewer who knows the public view from the story alone."""
+
+    def __init__(self, course: Course) -> None:
+        self.made = course.match.settings
+        self.last = -1  # the side that captured last, which is the side of a pack
+
+    def hear(self, event: Event) -> None:
+        if isinstance(event, CardsDealt):
+            if event.batch == 1:
+                self.first_table = event.table
+                self.table = list(event.table)
+                self.plays: list[Card] = []
+                self.piles = [0] * self.made.sides
+                self.declared: tuple[Any, ...] = ()
+            assert (len(event.table) == 4) == (event.batch == 1)
+            self.number, self.batch, self.stock = event.hand_number, event.batch, event.stock
+            self.sizes, self.turn = list(event.hand_sizes), event.turn
+        elif isinstance(event, DeclarationsRevealed):
+            self.declared += event.declared
+            self.turn = event.turn
+        elif isinstance(event, CardPlayed):
+            self.play(event)
+        elif isinstance(event, HandEnded):
+            assert event.leftovers == by_rank(self.table)
+            assert event.leftovers_side == self.last
+            self.piles[self.last] += len(self.table)
+            self.table = []
+            assert event.pile_counts == tuple(self.piles)
+        self.scores = getattr(event, "scores", None) or self.scores
+
+    def play(self, event: CardPlayed) -> None:
+        play = event.play
+        side = self.made.side_of[play.seat]
+        self.plays.append(play.card)
+        self.sizes[play.seat] -= 1
+        self.turn = event.turn
+        if play.captured or play.reclaimed:
+            assert [card.rank for card in play.captured] == sorted(
+                card.rank for card in play.captured
+            )
+            self.piles[self.last if play.reclaimed else side] -= len(play.reclaimed)
+            self.piles[side] += len(play.captured) + len(play.reclaimed) + 1
+            self.table = [card for card in self.table if card not in play.captured]
+            self.last = side
+        else:
+            self.table.append(play.card)
+        assert event.pile_counts == tuple(self.piles)
+
+    def agree(self, seen: PublicView) -> None:
+        assert (seen.hand_number, seen.batch, seen.stock) == (self.number, self.batch, self.stock)
+        assert (seen.first_table, seen.table) == (self.first_table, by_rank(self.table))
+        assert (seen.plays, seen.declared) == (tuple(self.plays), self.declared)
+        assert (seen.pile_counts, seen.scores) == (tuple(self.piles), self.scores)
+        assert (seen.hand_sizes, seen.turn) == (tuple(self.sizes), self.turn)
+
+
+@pytest.mark.parametrize(("rules", "players"), TABLES)
+def test_the_public_view_follows_from_the_story(rules: str, players: int) -> None:
+    last = None
+    for _, course in courses(rules, players, 6):
+        if course is not last:
+            last, follower = course, Follower(course)
+        told = course.told[-1].stories[None]
+        for event in told:
+            follower.hear(event)
+            if isinstance(event, CardPlayed):  # the next turn is told by what follows, if anything
+                assert (event.turn is None) == (event is not told[-1])
+        follower.agree(public(course.match))
 
 
 def test_a_story_is_as_long_as_its_events_and_tells_each_seat_its_own_cards() -> None:

@@ -365,7 +365,9 @@ def _refusable(rng: random.Random, referee: Referee) -> Step:
         seat = rng.randrange(referee.players)
         # It must be false, or come from a seat that has answered.
         answered = seat in referee.answers
-        if answered or seat not in referee.dealt_sets:
+        if answered:
+            return ("refuse", "declare", seat, rng.random() < 0.5)
+        if seat not in referee.dealt_sets:
             return ("refuse", "declare", seat, True)
     if referee.phase != "deal" and rng.random() < 0.3:
         return ("refuse", "deal", uniform_deck(rng, referee.players))
