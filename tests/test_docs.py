@@ -15,6 +15,7 @@ from ronda_arena.local import games
 from ronda_bots.registry import BotInfo, discover
 from ronda_core.rules import PRESETS, settings
 from ronda_core.verify import verify
+from ronda_server.metrics import Metrics
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -26,11 +27,11 @@ README = (ROOT / "README.md").read_text()
 
 
 def _blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.S | re.M)
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 def test_the_commands_of_the_tour_run_as_they_are_written(tmp_path: Path) -> None:
-    marked = re.findall(r"<!-- test -->\n```\n(.*?)^```", README, re.S | re.M)
+    marked = re.findall(r"<!-- test -->\n```\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
     assert len(marked) == 2
     for line in "".join(marked).splitlines():
         name, *arguments = shlex.split(line)
@@ -80,7 +81,7 @@ def test_the_readme_names_the_two_commands_and_the_makefile_has_them() -> None:
     makefile = (ROOT / "Makefile").read_text()
     for command in ("demo", "test"):
         assert f"make {command}" in README
-        assert re.search(rf"^{command}:", makefile, re.M)
+        assert re.search(rf"^{command}:", makefile, re.MULTILINE)
 
 
 def test_every_flag_of_serve_is_documented() -> None:
@@ -91,15 +92,13 @@ def test_every_flag_of_serve_is_documented() -> None:
         capture_output=True,
         text=True,
     ).stdout
-    flags = set(re.findall(r"^\s+(--[a-z-]+)", shown, re.M)) - {"--help"}
+    flags = set(re.findall(r"^\s+(--[a-z-]+)", shown, re.MULTILINE)) - {"--help"}
     assert flags
     for flag in flags:
         assert f"`{flag}`" in page, flag
 
 
 def test_every_metric_that_the_server_exports_is_documented() -> None:
-    from ronda_server.metrics import Metrics
-
     page = (ROOT / "docs/service.md").read_text()
     for family in Metrics().registry.collect():
         name = f"{family.name}_total" if family.type == "counter" else family.name

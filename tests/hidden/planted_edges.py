@@ -83,9 +83,9 @@ def wrong_hand_is_searched(patch: pytest.MonkeyPatch) -> None:
 
     def play(match: Match, seat: int, card: int) -> tuple[MatchEvent, ...]:
         hand = match.hand
-        if hand and hand.phase is Phase.PLAY and seat != hand.turn and not match.result:
-            if card not in hand.hands[hand.turn]:
-                raise leaked(None, IllegalMoveError(Refusal.CARD_NOT_HELD))
+        waits = hand and hand.phase is Phase.PLAY and not match.result
+        if hand and waits and seat != hand.turn and card not in hand.hands[hand.turn]:
+            raise leaked(None, IllegalMoveError(Refusal.CARD_NOT_HELD))
         return right(match, seat, card)
 
     patch.setattr(matches, "play", play)
