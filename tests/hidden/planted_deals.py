@@ -21,9 +21,12 @@ from ronda_core import match as matches
 from ronda_core import view as views
 from ronda_core.hand import Answered, Dealt, Phase, Revealed
 from ronda_core.match import Match, MatchEvent
+from ronda_core.sets import KINDS
 from ronda_core.view import DeclarationAnswered
 from ronda_server import game as games
 from ronda_server.game import Game, Happened
+from ronda_server.live import Live, Request
+from ronda_server.opening import Opening
 
 
 @leak("a deal tells a seat its own cards in the order in which they were dealt")
@@ -96,6 +99,32 @@ def off_by_one_in_hand_2(patch: pytest.MonkeyPatch) -> None:
             message.cards_dealt.ClearField("hand")
             message.cards_dealt.hand.extend(_cards(tuple(sorted(next_one))))
 
+    in_events(patch, edit)
+
+
+@leak("a deal of a rematch tells a spectator the hand of the dealer")
+def rematch_is_open(patch: pytest.MonkeyPatch) -> None:
+    again: set[str] = set()
+    right = Opening._insert
+
+    async def insert(
+        self: Opening,
+        scope: str,
+        commitment: str,
+        data: dict[str, Any],
+        request: Request,
+        follows: str,
+    ) -> Live:
+        if follows:
+            again.add(scope)
+        return await right(self, scope, commitment, data, request, follows)
+
+    def edit(message: event_pb2.Event, happened: Happened, game: Game, seat: int | None) -> None:
+        dealt = happened.event
+        if isinstance(dealt, Dealt) and seat is None and game.id in again:
+            message.cards_dealt.hand.extend(_cards(tuple(sorted(dealt.hands[dealt.dealer]))))
+
+    patch.setattr(Opening, "_insert", insert)
     in_events(patch, edit)
 
 
@@ -174,7 +203,7 @@ def silent_sets_too(patch: pytest.MonkeyPatch) -> None:
         if not isinstance(event, Revealed) or not match.hand:
             return told
         assert isinstance(told, views.DeclarationsRevealed)
-        kinds = [(at, hands._KINDS[one]) for at, one in enumerate(match.hand.strengths) if one]
+        kinds = [(at, KINDS[one]) for at, one in enumerate(match.hand.strengths) if one]
         every = tuple(views.Declared(event.batch, at, kind) for at, kind in kinds)
         return leaked(told, told._replace(declared=every))
 

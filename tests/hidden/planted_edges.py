@@ -267,6 +267,19 @@ def hands_in_log(patch: pytest.MonkeyPatch) -> None:
     _note_deals(patch, note)
 
 
+@leak("the log holds what a seat has answered to the declaring step, at once")
+def answer_in_log(patch: pytest.MonkeyPatch) -> None:
+    right = Host._tell
+
+    def tell(self: Host, live: Live, after: Game, happened: list[Happened]) -> None:
+        right(self, live, after, happened)
+        fact = happened[0].fact
+        if fact.kind == "answered":
+            hosting._log.info("taken", match=after.id, what=leaked("", str(fact.data)))
+
+    patch.setattr(Host, "_tell", tell)
+
+
 @leak("the log holds a digest of the pack")
 def digest_in_log(patch: pytest.MonkeyPatch) -> None:
     def note(live: Live, _: Dealt, hand: Hand) -> None:

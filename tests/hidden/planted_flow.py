@@ -10,6 +10,7 @@ import pytest
 from tests.hidden.planting import field, hand_of, holders, leak, leaked
 
 from ronda.v1 import match_service_pb2 as pb
+from ronda_core import cards as cards_
 from ronda_core import view as views
 from ronda_core.cards import CARDS, STEP, Card, parse_card
 from ronda_core.hand import Dealt, Phase
@@ -139,7 +140,7 @@ def bots_hear_neighbours(patch: pytest.MonkeyPatch) -> None:
 
 @leak("a hosted bot's view holds cards of a rank in the order in which they were dealt")
 def bots_see_order(patch: pytest.MonkeyPatch) -> None:
-    right = views.by_rank
+    right = cards_.by_rank
 
     def by_rank(cards: Iterable[int]) -> tuple[Card, ...]:
         given = list(cards)
@@ -150,7 +151,7 @@ def bots_see_order(patch: pytest.MonkeyPatch) -> None:
 
 @leak("a hosted bot's view counts in its stock the cards of the table that others can take")
 def bots_see_danger(patch: pytest.MonkeyPatch) -> None:
-    right = bots.view
+    right = views.view
 
     def view(match: Match, seat: int, sequence: int = 0, clock: float | None = None) -> View:
         honest = right(match, seat, sequence, clock)

@@ -19,16 +19,17 @@ from tests.hidden.planting import (
 
 from ronda.v1 import match_pb2, view_pb2
 from ronda.v1 import match_service_pb2 as pb
-from ronda_core import hand as hands
 from ronda_core import view as views
 from ronda_core.cards import CARDS, RANKS, STEP
 from ronda_core.hand import Hand, Phase
 from ronda_core.match import Match
 from ronda_core.view import Private, PublicView
 from ronda_server import convert, streams
+from ronda_server.errors import Reason, ServiceError
 from ronda_server.game import Game, Happened
 from ronda_server.hosting import Host
 from ronda_server.live import Live
+from ronda_server.metrics import Metrics
 from ronda_server.services import matches as service
 from ronda_server.services.matches import MatchService
 from ronda_server.streams import Audience
@@ -36,7 +37,7 @@ from ronda_server.streams import Audience
 
 @leak("a view holds a seat's own cards in the order in which they were dealt")
 def dealing_order_in_view(patch: pytest.MonkeyPatch) -> None:
-    right = streams.private
+    right = views.private
     honest_bytes = convert.private_view
 
     def private(match: Match, seat: int) -> Private:
@@ -67,7 +68,7 @@ def sizes_count_a_suit(patch: pytest.MonkeyPatch) -> None:
 
 @leak("a seat's view says that it may declare when any seat may")
 def anyone_may_declare(patch: pytest.MonkeyPatch) -> None:
-    right = streams.private
+    right = views.private
 
     def private(match: Match, seat: int) -> Private:
         honest = right(match, seat)
@@ -128,6 +129,18 @@ def padding(patch: pytest.MonkeyPatch) -> None:
         honest = right(seen, game)
         hand = hand_of(game)
         return leaked(honest, honest + field(90, bytes(next_card(hand)))) if hand else honest
+
+    patch.setattr(convert, "public_view", public_view)
+
+
+@leak("a view says its stock once more for every seat that holds a set")
+def said_again(patch: pytest.MonkeyPatch) -> None:
+    right = convert.public_view
+
+    def public_view(seen: PublicView, game: Game) -> bytes:
+        honest = right(seen, game)
+        again = view_pb2.View(stock=seen.stock).SerializeToString()
+        return leaked(honest, honest + again * len(holders(game)))
 
     patch.setattr(convert, "public_view", public_view)
 
@@ -205,6 +218,20 @@ def richer_second_view(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Audience, "_follow", follow)
 
 
+@leak("a spectator who has fallen far behind is given the view of seat 0 for what he missed")
+def resync_is_open(patch: pytest.MonkeyPatch) -> None:
+    known: dict[Metrics, float] = {}
+    right = Audience._view
+
+    def view(self: Audience, seat: int | None) -> bytes:
+        resyncs = self._metrics.resyncs._value.get()
+        behind = resyncs > known.get(self._metrics, 0)
+        known[self._metrics] = resyncs
+        return right(self, leaked(seat, 0) if behind and seat is None else seat)
+
+    patch.setattr(Audience, "_view", view)
+
+
 @leak("kept frames are taken for any viewer who catches up: a spectator gets a seat's deal")
 def frames_kept_for_any(patch: pytest.MonkeyPatch) -> None:
     right = Audience._event
@@ -241,7 +268,7 @@ def penalties_ahead(patch: pytest.MonkeyPatch) -> None:
         hand = hand_of(game)
         if hand and hand.settings.preset.penalties and hand.phase is Phase.PLAY:
             honest = list(message.scores)
-            owed = hands._penalties(hand)
+            owed = hand.owed or [0] * len(honest)
             told = [score + more for score, more in zip(honest, owed, strict=True)]
             message.scores[:] = leaked(honest, told)
         return message
@@ -287,8 +314,8 @@ def private_is_unlisted(patch: pytest.MonkeyPatch) -> None:
     def check_visible(self: MatchService, live: Live, token: str) -> int:
         try:
             return right(self, live, token)
-        except service.ServiceError as refusal:
-            if refusal.reason is service.Reason.MATCH_NOT_FOUND:
+        except ServiceError as refusal:
+            if refusal.reason is Reason.MATCH_NOT_FOUND:
                 return leaked(refusal, service._NOBODY)
             raise
 
@@ -302,9 +329,9 @@ def private_is_there(patch: pytest.MonkeyPatch) -> None:
     def check_visible(self: MatchService, live: Live, token: str) -> int:
         try:
             return right(self, live, token)
-        except service.ServiceError as refusal:
-            if refusal.reason is service.Reason.MATCH_NOT_FOUND and token:
-                raise leaked(refusal, service.ServiceError(service.Reason.BAD_TOKEN)) from None
+        except ServiceError as refusal:
+            if refusal.reason is Reason.MATCH_NOT_FOUND and token:
+                raise leaked(refusal, ServiceError(Reason.BAD_TOKEN)) from None
             raise
 
     patch.setattr(MatchService, "_check_visible", check_visible)

@@ -10,9 +10,10 @@ from typing import TypeVar
 import pytest
 
 from ronda.v1 import event_pb2
-from ronda_core import hand as hands
-from ronda_core.hand import Hand
+from ronda_core import view as views
+from ronda_core.hand import Dealt, Hand
 from ronda_core.match import Match
+from ronda_core.sets import STRENGTH
 from ronda_core.view import PublicView
 from ronda_server import convert, streams
 from ronda_server.errors import ServiceError
@@ -62,9 +63,9 @@ def holders(game: Game) -> list[int]:
     return [seat for seat, strength in enumerate(hand.strengths) if strength] if hand else []
 
 
-def strengths_of(dealt: hands.Dealt) -> list[int]:
+def strengths_of(dealt: Dealt) -> list[int]:
     """Return how strong the sets are that were dealt, by seat."""
-    return [hands._STRENGTH[a][b][c] for a, b, c in dealt.hands]
+    return [STRENGTH[a][b][c] for a, b, c in dealt.hands]
 
 
 def next_card(hand: Hand) -> int:
@@ -103,7 +104,7 @@ def in_public_views(
     patch: pytest.MonkeyPatch, edit: Callable[[PublicView, Hand], PublicView]
 ) -> None:
     """Change the public part of the views that streams send."""
-    right = streams.public
+    right = views.public
 
     def public(match: Match, sequence: int = 0, clock: float | None = None) -> PublicView:
         honest = right(match, sequence, clock)
