@@ -7,7 +7,6 @@ from tests.hidden.detect import leaks
 from tests.hidden.planted import LEAKS
 from tests.hidden.planting import Leak, Told
 
-
 BEYOND = {
     "exciting_first": "lists of matches",
     "sets_in_page_token": "lists of matches",
