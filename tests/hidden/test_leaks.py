@@ -8,19 +8,18 @@ from tests.hidden.planted import LEAKS
 from tests.hidden.planting import Leak, Told
 
 BEYOND = {
-    "exciting_first": "lists of matches",
-    "sets_in_page_token": "lists of matches",
-    "id_is_secret": "ids of matches, the same in both twins",
-    "invitation_is_seat": "invited seats",
-    "private_is_there": "private matches",
-    "private_is_unlisted": "private matches",
-    "told_again_as_seat_0": "restarts",
-    "strongest_first": "two sets declared by one batch in the wrong order",
-    "three_from_batch_2": "second batches at three players",
+    "strongest_first": "the order of three declared sets, or of two of one side; more budget finds it",
+    "three_from_batch_2": "second batches at three players; more budget finds it",
+    "exciting_first": "lists of matches; tests/server finds it",
+    "invitation_is_seat": "holders of an invitation are no viewers; tests/server finds it",
+    "private_is_there": "wrong tokens on private matches; tests/server finds it",
+    "private_is_unlisted": "strangers at private matches; tests/server finds it",
+    "id_is_secret": "twins share their master, and the scan knows it as hex only; NOTHING finds it",
+    "sets_in_page_token": "what a page token holds in base64; NOTHING finds it",
+    "told_again_as_seat_0": "restarts; NOTHING finds it",
 }
-"""Leaks in places where the detector's default budget does not come yet, and which places. That
-private matches and invitations keep to themselves is tested in tests/server/test_commands.py and
-test_streams.py."""
+"""Leaks that the detector misses with its default budget, and why. They are real, and not run here:
+each is a gap to close. Only the first two yield to a larger budget (150 scenarios, seed 7)."""
 
 FOUND = [one for one in LEAKS if one.plant.__name__ not in BEYOND]
 
