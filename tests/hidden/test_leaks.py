@@ -8,7 +8,7 @@ from tests.hidden.planted import LEAKS
 from tests.hidden.planting import Leak, Told
 
 BEYOND = {
-    "strongest_first": "the order of three declared sets, or of two of one side; more budget finds it",
+    "strongest_first": "the order of three declared sets; more budget finds it",
     "three_from_batch_2": "second batches at three players; more budget finds it",
     "exciting_first": "lists of matches; tests/server finds it",
     "invitation_is_seat": "holders of an invitation are no viewers; tests/server finds it",
