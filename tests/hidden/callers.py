@@ -18,6 +18,7 @@ pb: Any = match_service_pb2
 MAIN: Final = "main"
 REMATCH: Final = "rematch"
 NEIGHBOUR: Final = "neighbour"
+ABSENT: Final = "absent"
 
 
 class SurpriseError(AssertionError):
@@ -40,7 +41,7 @@ class Callers:
         self.plan = plan
         self.service = service
         self.tape = Tape()
-        self.ids: dict[str, str] = {}
+        self.ids: dict[str, str] = {ABSENT: "m-aaaaaaaaaaaaaaaa"}
         """Of matches, by what they are here."""
         self.tokens: dict[tuple[str, int], str] = {}
         self.invitations: dict[int, str] = {}
@@ -56,6 +57,10 @@ class Callers:
         """Seats that may have tried a false declaration in this batch: whether they hold a set."""
         self.agreed: set[int] = set()
         """Seats that have agreed to cancel."""
+        self.foreign = ""
+        """A token of another match."""
+        self.replayed = 0
+        """Decisions that bots will make once more, as they live their match again."""
         self.opened_at = 0
         self.label = "start"
         self._ears = ears
@@ -108,16 +113,19 @@ class Callers:
             raise SurpriseError(f"{self.label}: refused, {answer.code} {answer.trailing!r}")
         return answer
 
-    async def watch(self, who: int, after: int, *, views: bool, match: str = MAIN) -> None:
+    async def watch(
+        self, who: int, after: int, *, views: bool, match: str = MAIN, token: str | None = None
+    ) -> Stream:
         """Open a stream."""
-        token = self.tokens.get((match, who), "")
+        given = self.tokens.get((match, who), "") if token is None else token
         request = pb.WatchMatchRequest(
             match_id=self.ids[match], after_sequence=after, include_views=views
         )
-        stream = self.service.watch("/ronda.v1.MatchService/WatchMatch", request, token)
+        stream = self.service.watch("/ronda.v1.MatchService/WatchMatch", request, given)
         name = f"stream {len(self.watches)} from {after}, opened at {self.label!r}"
         self.watches.append(Watch(who, match, name, stream))
         await self.settle()
+        return stream
 
     def scrape(self, *, whole: bool = False) -> None:
         """Read the metrics; the whole text as it is served takes a while to write."""
@@ -130,6 +138,9 @@ class Callers:
         await self.service.settle([watch.stream for watch in self.watches])
         while self.decided and MAIN in self.mirrors and self.mirror.decks:
             word, seat, answer = self.decided.pop(0)
+            if self.replayed:
+                self.replayed -= 1
+                continue
             self.follow((word, seat, TEXT[answer] if word == "play" else answer))
         self._hear()
 
@@ -146,7 +157,7 @@ class Callers:
     def keep(self, watch: Watch) -> None:
         """Keep what a stream has brought."""
         stream = watch.stream
-        known = self.mirrors[watch.match].sequence
+        known = self.mirrors[watch.match].sequence if watch.match in self.mirrors else 0
         for at, (time, frame) in enumerate(stream.frames):
             what = f"{watch.name}, frame {at}"
             self.tape.add(channel(watch.who), Entry(time, what, frame, "frame", watch.match, known))

@@ -44,7 +44,11 @@ class Course(Callers):
             await self._neighbour()
         await self._create()
         await self._sit()
+        if self.plan.slow and self.service.simulated:
+            self.plan.rng("slow").choice(self.watches).stream.open.clear()
         for number in range(self.plan.steps):
+            if number == self.plan.restart and self.service.simulated:
+                await self._restart()
             await self._probe(number)
             if not await self._decide(number):
                 break
@@ -65,7 +69,9 @@ class Course(Callers):
         answer = await self.must(OWNER, "CreateMatch", request, match="")
         self.ids[NEIGHBOUR] = pb.CreateMatchResponse.FromString(answer.body).match.id
         for _ in range(2):
-            await self.must(OWNER, "JoinMatch", self.request("JoinMatch", NEIGHBOUR), match="")
+            joins = self.request("JoinMatch", NEIGHBOUR)
+            answer = await self.must(OWNER, "JoinMatch", joins, match="")
+            self.foreign = pb.JoinMatchResponse.FromString(answer.body).seat_token
         await self.settle()
 
     async def _create(self) -> None:
@@ -130,6 +136,18 @@ class Course(Callers):
         self.tokens[MAIN, seat] = pb.JoinMatchResponse.FromString(answer.body).seat_token
         self.mirror.note("joined")
 
+    async def _restart(self) -> None:
+        """Let the server stop and come back, and everybody with it."""
+        self.label = "restart"
+        for watch in self.watches:
+            watch.stream.open.set()
+        self.replayed += sum(step[0] != "late" and step[1] in self.plan.bots for step in self.steps)
+        await self.service.restart()
+        self.label = "after the restart"
+        for who in self.everybody:
+            hidden = who == STRANGER and self._public() == OWNER
+            await self.watch(who, 0 if hidden or who % 2 == 0 else 1, views=False)
+
     async def _probe(self, number: int) -> None:
         for probe in self.plan.probes(number):
             self.label = f"step {number}: {probe.kind}"
@@ -186,7 +204,7 @@ class Course(Callers):
                 return ("late",)
             others = [seat for seat in waiting if seat != self.plan.prober]
             seat = rng.choice(others if others and rng.random() < 0.7 else waiting)
-            willing = rng.random() < (0.85 if self.plan.sets else 0.7)
+            willing = rng.random() < self.plan.willing
             return "declare", seat, seat in referee.dealt_sets and willing
         if referee.turn is None or referee.turn not in self.plan.persons:
             return None

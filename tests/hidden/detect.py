@@ -9,39 +9,45 @@ from typing import Final
 
 from tests.hidden.campaign import findings
 from tests.hidden.harness import in_simulated_time
-from tests.hidden.plan import Plan, plan, plan_of_sets, plan_with_bots
+from tests.hidden.plan import Plan, plan, plan_of_answers, plan_of_sets, plan_with_bots
 from tests.hidden.spies import bundled
 from tests.hidden.store import forget
 from tests.hidden.twins import Tally
+from tests.referee.naive import PRESETS
 
-SCENARIOS: Final = 32
+from ronda.v1 import match_pb2
+
+SCENARIOS: Final = 30
 """What takes about two seconds where there is no leak."""
 
 _MOST: Final = 10
-_SHORT: Final = 24
-_VERY_SHORT: Final = 10
+_SHORT: Final = 10
 """Decisions of most runs: where much is hidden, most leaks show."""
+_LONG: Final = 64
+"""Decisions of a run into the second hand."""
 _SCHEDULE: Final = (
     ("play", "cafe", 3),
     ("sets", "pagat", 4),
-    ("play", "playtash", 2),
+    ("answers", "cafe", 4),
     ("bots", "cafe", 4),
-    ("play", "pagat", 2),
+    ("dealt", "playtash", 2),
     ("sets", "playtash", 4),
     ("play", "arabic", 2),
+    ("private", "pagat", 2),
+    ("dealt", "cafe", 3),
     ("play", "pagat", 4),
-    ("dealt", "pagat", 3),
-    ("long", "cafe", 2),
-    ("sets", "cafe", 3),
-    ("play", "playtash", 4),
-    ("sets", "cafe", 4),
-    ("bots", "pagat", 2),
-    ("play", "cafe", 4),
+    ("answers", "pagat", 3),
+    ("restart", "cafe", 4),
     ("sets", "pagat", 3),
-    ("play", "pagat", 3),
+    ("rematch", "playtash", 2),
+    ("dealt", "pagat", 4),
+    ("bots", "pagat", 2),
+    ("sets", "cafe", 4),
+    ("play", "cafe", 2),
+    ("rematch", "pagat", 3),
+    ("play", "playtash", 4),
 )
-"""What is run, in this order and then again: matches of persons, of several hands, full of sets,
-with bots, and dealt by the server itself, which can be scanned but have no twin."""
+"""What is run, in this order and then again."""
 
 
 def leaks(scenarios: int = SCENARIOS, seed: int = 1) -> list[str]:
@@ -74,8 +80,17 @@ def _plan(number: int, seed: int) -> Plan:
         return plan_with_bots(name, rules, players, tuple(bot.identity for bot in bundled().bots))
     if kind == "sets":
         return plan_of_sets(name, rules, players)
+    if kind == "answers":
+        return plan_of_answers(name, rules, players)
     made = plan(name, rules, players)
-    if kind == "long":
-        return replace(made, steps=90)
-    steps = min(made.steps, _SHORT) if number % 3 == 0 else made.steps % _VERY_SHORT
-    return replace(made, steps=steps, dealt_by_server=kind == "dealt")
+    made = replace(made, steps=made.steps % _SHORT, neighbour=number % 2 == 0)
+    if kind == "dealt":  # by the server itself: there is no twin of it, so it may be long
+        setup = made.setup._replace(target=PRESETS[rules].targets[0], length=0)
+        return replace(made, setup=setup, steps=_LONG, dealt_by_server=True, slow=True)
+    if kind == "private":
+        return replace(made, visibility=match_pb2.VISIBILITY_PRIVATE)
+    if kind == "rematch":
+        return replace(made, ending="rematch")
+    if kind == "restart":
+        return replace(made, steps=12 + number % 8, restart=8)
+    return made

@@ -45,6 +45,8 @@ class Result:
     playout: Playout
     script: Script
     fixed: Fixed
+    ids: dict[str, str]
+    """Of matches, by what they are here."""
     secrets: dict[str, str]
     """Tokens, by whose they are."""
     problem: str
@@ -110,7 +112,7 @@ def _persons_steps(base: Result, steps: Sequence[Step]) -> tuple[Step, ...]:
 async def perform(plan: Plan, script: Script, place: Place) -> Result:
     """Run a plan on a server of its own."""
     kept = store()
-    deals = [_NEIGHBOURS_DEAL] if plan.neighbour else []
+    deals = [_neighbours_deal(plan)] if plan.neighbour else []
     dealers = Dealers(kept.scopes, [*deals, script.main, script.rematch], plan.seed)
     with listening() as ears, dealers.dealing():
         return await _perform(plan, script, place, ears, dealers)
@@ -145,6 +147,7 @@ async def _perform(
         playout=playout,
         script=Script(script.main, script.rematch, tuple(course.taken)),
         fixed=Fixed(plan.bots, course.holding),
+        ids=course.ids,
         secrets=course.secrets(),
         problem=problem,
     )
@@ -170,4 +173,7 @@ def on_loopback(plan: Plan, script: Script) -> Result:
     return asyncio.run(perform(plan, script, over_grpc.serve))
 
 
-_NEIGHBOURS_DEAL = Deal(0, (random_deck(random.Random("neighbour"), 2),), "neighbour")
+def _neighbours_deal(plan: Plan) -> Deal:
+    rng = plan.rng("neighbour")
+    deck = deck_of_sets(rng, 2, 0) if rng.random() < 0.7 else random_deck(rng, 2)
+    return Deal(0, (deck,), f"{plan.seed}/neighbour")

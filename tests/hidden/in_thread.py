@@ -75,9 +75,10 @@ class InThread(Service):
 
     simulated = True
 
-    def __init__(self, server: _Unwired) -> None:
+    def __init__(self, server: _Unwired, registry: Registry) -> None:
         super().__init__(server)
         self._unwired = server
+        self._registry = registry
 
     def now(self) -> int:
         return simulated_now()
@@ -104,6 +105,11 @@ class InThread(Service):
 
     async def settle(self, opened: Sequence[Stream]) -> None:
         await asyncio.sleep(STEP)
+
+    async def restart(self) -> None:
+        await self.server.stop()
+        await asyncio.sleep(STEP)
+        self.server = self._unwired = await _started(self._registry)
 
     async def advance(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -145,8 +151,17 @@ class _Unwired(app.Server):
 @contextlib.asynccontextmanager
 async def serve(registry: Registry) -> AsyncIterator[InThread]:
     """Serve without sockets, on a fresh copy of the database."""
+    store().fresh()
+    served = InThread(await _started(registry), registry)
+    try:
+        yield served
+    finally:
+        await served.server.stop()
+
+
+async def _started(registry: Registry) -> _Unwired:
+    """Return a server that has taken up what is stored."""
     kept = store()
-    kept.fresh()
     with (
         patch.object(app, "SqliteLog", log_in_memory(kept)),
         patch.object(database, "engine", lambda _: kept.engine),
@@ -155,7 +170,4 @@ async def serve(registry: Registry) -> AsyncIterator[InThread]:
     ):
         server = _Unwired(app.Config(database="none.db", now=simulated_now), registry)
         await server.start()
-    try:
-        yield InThread(server)
-    finally:
-        await server.stop()
+    return server

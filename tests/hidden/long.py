@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tests.hidden.campaign import findings
 from tests.hidden.harness import in_simulated_time, on_loopback
-from tests.hidden.plan import GROUPS, Plan, plan, plan_of_sets, plan_with_bots
+from tests.hidden.plan import GROUPS, Plan, plan, plan_of_answers, plan_of_sets, plan_with_bots
 from tests.hidden.spies import bundled
 from tests.hidden.twins import Tally
 
@@ -57,6 +57,8 @@ def _plan(job: Job, number: int) -> Plan:
         return plan_with_bots(seed, job.rules, job.players, bots)
     if number % 8 == 6:
         return plan_of_sets(seed, job.rules, job.players)
+    if number % 8 == 7:
+        return plan_of_answers(seed, job.rules, job.players)
     return plan(seed, job.rules, job.players)
 
 

@@ -89,8 +89,10 @@ class OverGrpc(Service):
         """Say whether a stream has brought all that there is by now."""
         if stream.task.done():
             return True
+        if not stream.frames:  # the first one is on its way, or a refusal
+            return False
         live = await self.server.host.find(stream.match_id)
-        if live.driver is not None or live.game.over or not stream.frames:
+        if live.driver is not None or live.game.over:
             return False
         last = match_service_pb2.WatchMatchResponse.FromString(stream.frames[-1][1])
         kind = last.WhichOneof("update")

@@ -50,6 +50,7 @@ _PROBES: Final = {
     "agree": 1,
     "cancel": 1,
     "join_late": 1,
+    "with_invitation": 1,
 }
 """What is asked in between, and how often; a method of `probes` each."""
 
@@ -83,7 +84,13 @@ class Plan:
     prober: int = 0
     """The one seat that tries false declarations."""
     sets: bool = False
-    """Several seats are dealt sets, and declare them."""
+    """Several seats are dealt sets."""
+    willing: float = 0.7
+    """How often a set is declared."""
+    slow: bool = False
+    """Somebody reads nothing until the end, and then all at once."""
+    restart: int = -1
+    """The step before which the server is started again; -1: never."""
     dealt_by_server: bool = False
     """The decks are the server's own: no twin, but the scan sees real deals."""
     probing: float = 1.0
@@ -140,15 +147,24 @@ def plan(seed: str, rules: str, players: int) -> Plan:
         neighbour=rng.random() < 0.5,
         ending=rng.choices(list(endings), list(endings.values()))[0],
         prober=rng.randrange(players),
+        slow=rng.random() < 0.15,
+        restart=rng.randrange(12) if rng.random() < 0.12 else -1,
     )
 
 
 def plan_of_sets(seed: str, rules: str, players: int) -> Plan:
-    """Return a short run in which several seats are dealt sets, and declare what is asked."""
-    declared = PRESETS[rules].sets == "declared"
-    rng = random.Random(f"{seed}/sets")
-    steps = rng.randrange(1, players + 3) if declared else rng.randrange(3)
-    return replace(plan(seed, rules, players), sets=True, steps=steps)
+    """Return a short run in which several seats are dealt sets, and have declared them."""
+    made = plan(seed, rules, players)
+    answers = players if PRESETS[rules].sets == "declared" else 0
+    steps = answers + made.rng("sets").randrange(3)
+    return replace(made, sets=True, willing=0.9, steps=steps, restart=-1)
+
+
+def plan_of_answers(seed: str, rules: str, players: int) -> Plan:
+    """Return a short run that stops when some have answered, and some have not."""
+    made = plan(seed, rules, players)
+    steps = made.rng("answers").randrange(1, players)
+    return replace(made, sets=True, willing=0.5, steps=steps, ending="none", restart=-1)
 
 
 def plan_with_bots(seed: str, rules: str, players: int, bots: tuple[str, ...]) -> Plan:
@@ -166,6 +182,7 @@ def plan_with_bots(seed: str, rules: str, players: int, bots: tuple[str, ...]) -
         prober=next(at for at, kind in enumerate(seats) if kind == "open"),
         ending=rng.choice(("none", "none", "resign")),
         probing=0.5,
+        restart=rng.randrange(8) if rng.random() < 0.2 else -1,
     )
 
 

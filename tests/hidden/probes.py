@@ -8,17 +8,15 @@ of answers of each code is public.
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from tests.hidden.callers import ABSENT, MAIN, Callers, SurpriseError
 from tests.hidden.obs import NUMBER
 from tests.hidden.plan import OWNER, STRANGER
 from tests.referee.naive import FULL_PACK, side_of
 
 from ronda.v1 import match_pb2, match_service_pb2
 from ronda.v1.bot_service_pb2 import ListBotsRequest
-
-if TYPE_CHECKING:
-    from tests.hidden.callers import Callers
 
 pb: Any = match_service_pb2
 
@@ -100,10 +98,23 @@ async def reuse(run: Callers, who: int, chance: int, request_id: str) -> None:
 
 
 async def foreign_token(run: Callers, who: int, chance: int, request_id: str) -> None:
-    """Play with a token that plays nothing."""
+    """Play, and watch, with a token that is none, or not of this match."""
     request = run.request("PlayCard", card=1 + chance % 40, request_id=request_id)
-    token = _NO_TOKEN if chance % 3 else ""
+    token = (_NO_TOKEN, run.foreign, "")[chance % 3]
     await run.call(who, "PlayCard", request, token=token)
+    await run.watch(who, 0, views=False, token=_NO_TOKEN)
+
+
+async def with_invitation(run: Callers, who: int, chance: int, request_id: str) -> None:
+    """Use an invitation that has been taken: it only lets in, and is no seat."""
+    if run.invitations:
+        seat = sorted(run.invitations)[chance % len(run.invitations)]
+        token = run.invitations[seat]
+        held = run.holds(seat)
+        card = next(card for card in FULL_PACK if card not in held)
+        request = run.request("PlayCard", card=NUMBER[card], request_id=request_id)
+        await run.call(OWNER, "PlayCard", request, token=token)
+        await run.watch(OWNER, 0, views=True, token=token)
 
 
 async def get(run: Callers, who: int, chance: int, request_id: str) -> None:
@@ -234,11 +245,37 @@ async def at_the_end(run: Callers) -> None:
     if rng.random() < 0.25:  # all that was, once more
         for who in (STRANGER, run.plan.persons[-1]):
             await run.watch(who, 1, views=False)
+    if rng.random() < 0.6:
+        await wait(run, STRANGER, 0, "")
+    await with_invitation(run, OWNER, 0, run.request_id())
+    if run.plan.visibility == match_pb2.VISIBILITY_PRIVATE:
+        await _nothing_there(run)
     if playing:
         await record(run, STRANGER, 0, "")
         await record(run, run.plan.persons[0], 0, "")
     await run.call(STRANGER, "GetMatch", run.request("GetMatch"))
-    await run.call(STRANGER, "ListMatches", pb.ListMatchesRequest(), match="")
+    for size in (0, 1):
+        request = pb.ListMatchesRequest(page_size=size)
+        await run.call(STRANGER, "ListMatches", request, match="")
+
+
+async def _nothing_there(run: Callers) -> None:
+    """See that a private match answers a stranger as one that does not exist."""
+    for token in ("", _NO_TOKEN, run.foreign):
+        for method in ("GetMatch", "GetRecord", "JoinMatch", "PlayCard", "Rematch"):
+            requests = [run.request(method, match) for match in (MAIN, ABSENT)]
+            there, absent = [
+                await run.call(STRANGER, method, request, token=token, match="")
+                for request in requests
+            ]
+            if there != absent:
+                raise SurpriseError(f"a private match answers {method}: {there}, not {absent}")
+        streams = [
+            await run.watch(STRANGER, 0, views=False, match=match, token=token)
+            for match in (MAIN, ABSENT)
+        ]
+        if streams[0].frames or streams[0].end != streams[1].end:
+            raise SurpriseError(f"a private match answers a stream: {streams[0].end}")
 
 
 async def look_around(run: Callers) -> None:

@@ -16,7 +16,7 @@ from tests.hidden.obs import TEXT
 from tests.hidden.store import KEY, store
 from tests.hidden.tape import Entry, parsed
 
-from ronda.v1 import card_pb2
+from ronda.v1 import card_pb2, match_pb2
 
 _CARD: Final = card_pb2.Card.DESCRIPTOR.full_name
 _CARD_TEXT: Final = re.compile(rb"(?<![A-Za-z0-9])(?:[1-7]|1[0-2])[OCEB](?![A-Za-z0-9])")
@@ -47,14 +47,22 @@ def scan(result: Result) -> Iterator[str]:
         for entry in _with_numbers(result, entries):
             for problem in _read(result, entry, viewer):
                 yield f"{name}, at {entry.what!r}: {problem}"
+    if result.plan.visibility == match_pb2.VISIBILITY_PRIVATE:
+        for entry in result.tape.channels["stranger"]:
+            # The list of commitments holds every match there ever was, by its id alone.
+            if entry.method != "ListCommitments" and result.ids["main"].encode() in entry.data:
+                yield f"stranger, at {entry.what!r}: a private match"
 
 
 def _with_numbers(result: Result, entries: list[Entry]) -> Iterator[Entry]:
     """Yield the entries of a channel; what a bot was told gets the number of its event."""
     mirror = result.mirrors.get("main")
     events = enumerate(mirror.events if mirror else (), start=1)
-    told = (number for number, event in events if event.kind not in _NOT_FOR_BOTS)
+    numbers = [number for number, event in events if event.kind not in _NOT_FOR_BOTS]
+    told = iter(numbers)
     for entry in entries:
+        if entry.what == "made":  # again, after a restart: it lives its match once more
+            told = iter(numbers)
         yield entry._replace(known=next(told, 0)) if entry.what == "told" else entry
 
 
@@ -84,6 +92,10 @@ def _forms(secret: bytes) -> list[bytes]:
         digits,
         digits.upper(),
         base64.b64encode(secret).rstrip(b"="),
+        base64.b32encode(secret).rstrip(b"="),
+        base64.b32encode(secret).rstrip(b"=").lower(),
+        str(int.from_bytes(secret, "big")).encode(),
+        str(int.from_bytes(secret, "little")).encode(),
         base64.urlsafe_b64encode(secret).rstrip(b"="),
     ]
 
@@ -93,6 +105,8 @@ def _read(result: Result, entry: Entry, viewer: int | None) -> Iterator[str]:
         yield from _unknown(entry.cards, _known(result, "main", entry.known, viewer))
     if not entry.method:
         yield from _text(entry.data)
+    if entry.method == "ListMatches":
+        yield from _unlisted(result, entry)
     if entry.method == "GetRecord":
         yield "a record before the end"
         return
@@ -112,6 +126,12 @@ def _read(result: Result, entry: Entry, viewer: int | None) -> Iterator[str]:
         if problem:
             yield problem
     yield from _unknown(_cards(message), _known(result, entry.match, number, viewer))
+
+
+def _unlisted(result: Result, entry: Entry) -> Iterator[str]:
+    public = result.plan.visibility == match_pb2.VISIBILITY_PUBLIC
+    if not public and result.ids["main"].encode() in entry.data:
+        yield "a match that is not public, in a list"
 
 
 def _text(data: bytes) -> Iterator[str]:

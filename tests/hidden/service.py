@@ -79,6 +79,10 @@ class Service:
         """Let everything happen that follows from what was asked, and a little time pass."""
         raise NotImplementedError
 
+    async def restart(self) -> None:
+        """Stop the server and start it again on what it has stored."""
+        raise NotImplementedError
+
     async def advance(self, seconds: float) -> None:
         """Let time pass."""
         raise NotImplementedError
