@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
@@ -10,11 +11,20 @@ import structlog
 from ronda_bots.registry import Registry, discover
 from ronda_server import hosting
 
+from .inside import quick_folder
+
 
 @pytest.fixture(scope="session")
 def registry() -> Registry:
     """Return the bots that are installed; reading the disk is for before the loop."""
     return discover()
+
+
+@pytest.fixture
+def quick() -> Iterator[Path]:
+    """Return a folder for databases that are made by the thousand."""
+    with quick_folder() as made:
+        yield made
 
 
 @pytest.fixture(autouse=True)

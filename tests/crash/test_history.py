@@ -35,7 +35,7 @@ from .history import (
 )
 from .inside import DATABASE, KEY, Probe
 from .scenarios import SCENARIOS
-from .table import life
+from .table import Table, life
 
 
 class History(NamedTuple):
@@ -302,7 +302,13 @@ def test_an_answer_before_the_commit_is_found(
         done.set_result(None)
         return done
 
-    crashes = Crashes(registry, SCENARIOS["two persons"], tmp_path)
+    async def unrecorded(table: Table) -> None:
+        made = await table.create("hasty", "arabic", "open", "open")
+        match = made.match.id
+        tokens = {seat: await table.join(f"person {seat}", match, seat) for seat in (0, 1)}
+        await table.play_out(match, tokens)
+
+    crashes = Crashes(registry, unrecorded, tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(SqliteLog, "submit", hasty)
         states = crashes.shoot()

@@ -43,9 +43,9 @@ def fresh(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> Files
 @pytest.mark.parametrize("scenario", [brief, opening, called_off])
 @pytest.mark.parametrize(("count", "done"), WAYS.values(), ids=WAYS)
 def test_an_error_at_any_statement_loses_and_doubles_nothing(
-    scenario: Scenario, count: int, done: bool, registry: Registry, tmp_path: Path
+    scenario: Scenario, count: int, done: bool, registry: Registry, quick: Path
 ) -> None:
-    places, report = errors_everywhere(tmp_path, registry, scenario, count, done=done)
+    places, report = errors_everywhere(quick, registry, scenario, count, done=done)
     print(f"{places} places: {report}")
     assert report.faults == []
     assert places > 20
@@ -139,10 +139,10 @@ async def _told(table: Table, match: str, number: int) -> None:
 
 
 async def test_what_was_committed_in_spite_of_an_error_is_told_though_nobody_asks(
-    fresh: Files, registry: Registry, tmp_path: Path
+    fresh: Files, registry: Registry, quick: Path
 ) -> None:
     switch = Switch(_commit, done=True)
-    async with _table(tmp_path / "told", fresh, registry, switch) as table:
+    async with _table(quick / "told", fresh, registry, switch) as table:
         made = await table.create("unknown", "arabic", "open", "greedy")
         match = made.match.id
         token = await table.join("imane", match, 0)
@@ -158,10 +158,10 @@ async def test_what_was_committed_in_spite_of_an_error_is_told_though_nobody_ask
 
 
 async def test_a_match_made_in_spite_of_an_error_is_played_though_nobody_asks(
-    fresh: Files, registry: Registry, tmp_path: Path
+    fresh: Files, registry: Registry, quick: Path
 ) -> None:
     switch = Switch(_commit, done=True)
-    async with _table(tmp_path / "made", fresh, registry, switch) as table:
+    async with _table(quick / "made", fresh, registry, switch) as table:
         switch.on = True
         with _unavailable():
             await table.try_to_create("unknown", "arabic", "greedy", "random")
@@ -171,10 +171,10 @@ async def test_a_match_made_in_spite_of_an_error_is_played_though_nobody_asks(
 
 @pytest.mark.parametrize("place", ["FROM secret", "BEGIN", "INSERT INTO match", "COMMIT"])
 async def test_a_promise_that_came_to_nothing_is_that_of_the_next_match(
-    place: str, fresh: Files, registry: Registry, tmp_path: Path
+    place: str, fresh: Files, registry: Registry, quick: Path
 ) -> None:
     switch = Switch(lambda statement: place in statement, done=False)
-    async with _table(tmp_path / "promise", fresh, registry, switch) as table:
+    async with _table(quick / "promise", fresh, registry, switch) as table:
         host = table.server.host
         oldest = (await host.log.unused_scopes())[0][0]
         for attempt in range(3):
@@ -188,10 +188,10 @@ async def test_a_promise_that_came_to_nothing_is_that_of_the_next_match(
 
 
 async def test_bots_and_clocks_go_on_when_the_storage_is_back(
-    fresh: Files, registry: Registry, tmp_path: Path
+    fresh: Files, registry: Registry, quick: Path
 ) -> None:
     switch = Switch(_anything, done=False)
-    async with _table(tmp_path / "bots", fresh, registry, switch) as table:
+    async with _table(quick / "bots", fresh, registry, switch) as table:
         made = await table.create("bots", "arabic", "greedy", "random")
         clocked = await table.create(
             "clock", "arabic", "open", "open", clock=Clock(per_decision=Duration(seconds=1))
@@ -209,13 +209,13 @@ async def test_bots_and_clocks_go_on_when_the_storage_is_back(
 
 
 def test_a_bot_answers_the_same_after_an_error_as_without(
-    fresh: Files, registry: Registry, tmp_path: Path
+    fresh: Files, registry: Registry, quick: Path
 ) -> None:
-    folder = tmp_path / "undisturbed"
+    folder = quick / "undisturbed"
     assert play(folder, fresh, registry, bots_alone, Failing(1, 0), keep=True).faults == []
     expected = read_database(folder / DATABASE).rows
     for nth in range(40, 130, 7):
-        folder = tmp_path / f"disturbed {nth}"
+        folder = quick / f"disturbed {nth}"
         probe = Failing(nth, 1)
         assert play(folder, fresh, registry, bots_alone, probe, keep=True).faults == []
         assert probe.failed
@@ -223,9 +223,9 @@ def test_a_bot_answers_the_same_after_an_error_as_without(
 
 
 async def test_a_full_disk_refuses_commands_and_tells_nothing(
-    fresh: Files, registry: Registry, tmp_path: Path
+    fresh: Files, registry: Registry, quick: Path
 ) -> None:
-    async with _table(tmp_path / "full", fresh, registry, Probe()) as table:
+    async with _table(quick / "full", fresh, registry, Probe()) as table:
         made = await table.create("full", "arabic", "open", "open")
         match = made.match.id
         tokens = {0: await table.join("lina", match, 0), 1: await table.join("mehdi", match, 1)}
@@ -254,27 +254,27 @@ async def test_a_full_disk_refuses_commands_and_tells_nothing(
 
 
 async def test_what_is_acknowledged_is_flushed_to_disk(
-    fresh: Files, registry: Registry, tmp_path: Path
+    fresh: Files, registry: Registry, quick: Path
 ) -> None:
     def settings(connection: sqlite3.Connection) -> tuple[str, int]:
         (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
         (synchronous,) = connection.execute("PRAGMA synchronous").fetchone()
         return mode, synchronous
 
-    async with _table(tmp_path / "flushed", fresh, registry, Probe()) as table:
+    async with _table(quick / "flushed", fresh, registry, Probe()) as table:
         full = 2
         assert await table.server.host.log.submit(settings) == ("wal", full)
 
 
-def test_a_torn_tail_leaves_a_prefix_that_replays(registry: Registry, tmp_path: Path) -> None:
-    crashes = Crashes(registry, two_persons, tmp_path)
+def test_a_torn_tail_leaves_a_prefix_that_replays(registry: Registry, quick: Path) -> None:
+    crashes = Crashes(registry, two_persons, quick)
     last = crashes.shoot()[-1]
     wal = last.files[f"{DATABASE}-wal"]
-    whole = read_database(_laid(last.files, tmp_path / "whole"))
+    whole = read_database(_laid(last.files, quick / "whole"))
     assert len(wal) > 50 * _FRAME
     lengths = set()
     for end in _ends(0, len(wal)):
-        folder = tmp_path / "torn"
+        folder = quick / "torn"
         torn = last.files | {f"{DATABASE}-wal": wal[:end]}
         left = read_database(_laid(torn, folder))
         keys = Keys((folder / KEY).read_bytes())
@@ -287,10 +287,10 @@ def test_a_torn_tail_leaves_a_prefix_that_replays(registry: Registry, tmp_path: 
 
 
 def test_a_commit_that_was_cut_off_is_as_if_it_had_not_been_asked_for(
-    registry: Registry, tmp_path: Path
+    registry: Registry, quick: Path
 ) -> None:
     """The power fails while a commit is written: any part of it may have reached the disk."""
-    crashes = Crashes(registry, brief, tmp_path)
+    crashes = Crashes(registry, brief, quick)
     states = crashes.shoot()
     torn = [state for before, after in pairwise(states) for state in _torn(before, after)]
     for state in torn:
@@ -301,7 +301,7 @@ def test_a_commit_that_was_cut_off_is_as_if_it_had_not_been_asked_for(
 
 
 def test_a_log_that_is_folded_in_all_the_time_may_be_cut_off_anywhere(
-    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    registry: Registry, quick: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here every commit copies its pages from the log into the file, and starts the log anew."""
     prepared = database.prepare
@@ -311,7 +311,7 @@ def test_a_log_that_is_folded_in_all_the_time_may_be_cut_off_anywhere(
         connection.execute("PRAGMA wal_autocheckpoint = 1")
 
     monkeypatch.setattr(database, "prepare", folding)
-    crashes = Crashes(registry, brief, tmp_path)
+    crashes = Crashes(registry, brief, quick)
     states = crashes.shoot()
     mixed = [
         state

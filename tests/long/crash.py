@@ -18,6 +18,7 @@ from tests.crash.campaign import Campaign
 from tests.crash.crashes import Crashes
 from tests.crash.failures import WAYS, errors_everywhere
 from tests.crash.history import Report
+from tests.crash.inside import quick_folder
 from tests.crash.scenarios import SCENARIOS
 
 from ronda_bots.registry import Registry, discover
@@ -65,8 +66,8 @@ def _points(registry: Registry) -> list[str]:
     """Crash at every point of every scenario, and at every point of every recovery again."""
     faults: list[str] = []
     for name, scenario in SCENARIOS.items():
-        with tempfile.TemporaryDirectory() as folder:
-            crashes = Crashes(registry, scenario, Path(folder))
+        with quick_folder() as folder:
+            crashes = Crashes(registry, scenario, folder)
             for picture in crashes.shoot():
                 crashes.recover_twice(picture)
         print(f"{time.strftime('%H:%M:%S')} {name}: {crashes.tally}", flush=True)
@@ -79,10 +80,8 @@ def _errors(registry: Registry) -> list[str]:
     faults: list[str] = []
     for name, scenario in SCENARIOS.items():
         for way, (count, done) in WAYS.items():
-            with tempfile.TemporaryDirectory() as folder:
-                places, report = errors_everywhere(
-                    Path(folder), registry, scenario, count, done=done
-                )
+            with quick_folder() as folder:
+                places, report = errors_everywhere(folder, registry, scenario, count, done=done)
             print(
                 f"{time.strftime('%H:%M:%S')} {name}, {way}: {places} places, {report}", flush=True
             )
