@@ -94,6 +94,8 @@ class OverGrpc(Service):
         live = await self.server.host.find(stream.match_id)
         if live.driver is not None or live.game.over:
             return False
+        if any(watcher.taken_over for watcher in live.audience._watchers):
+            return False  # it is still to be told so, and that has no number to wait for
         last = match_service_pb2.WatchMatchResponse.FromString(stream.frames[-1][1])
         kind = last.WhichOneof("update")
         if kind is None or (kind == "event" and stream.views):
