@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 
 from ronda_arena.local import games
 from ronda_bots.registry import BotInfo, discover
+from ronda_cli.main import COMMANDS
+from ronda_cli.output import ExitCode
 from ronda_core.rules import PRESETS, settings
 from ronda_core.verify import verify
 from ronda_server.metrics import Metrics
@@ -103,3 +106,45 @@ def test_every_metric_that_the_server_exports_is_documented() -> None:
     for family in Metrics().registry.collect():
         name = f"{family.name}_total" if family.type == "counter" else family.name
         assert f"`{name}`" in page, name
+
+
+def _ronda(*arguments: str, cwd: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "ronda_cli", *arguments],
+        cwd=cwd,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout
+
+
+def _keys(value: object) -> set[str]:
+    """Return every key in JSON data, those of faults by cause aside."""
+    if isinstance(value, dict):
+        inner = [_keys(one) for key, one in value.items() if key != "faults"]
+        return set(value).union(*inner)
+    return set().union(*map(_keys, value)) if isinstance(value, list) else set()
+
+
+def test_the_command_line_is_documented_as_it_is() -> None:
+    page = (ROOT / "docs/cli.md").read_text()
+    for name in COMMANDS:
+        assert f"`ronda {name}" in page, name
+    codes = {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
+    assert codes == {int(code) for code in ExitCode}
+
+
+def test_every_key_of_the_data_that_commands_write_is_documented(tmp_path: Path) -> None:
+    page = (ROOT / "docs/cli.md").read_text()
+    match = ("match", "greedy", "random", "--seed", "7", "--records", "out.jsonl")
+    shown = [
+        *_ronda(*match, "-o", "json", cwd=tmp_path).splitlines(),
+        *_ronda(*match, "-o", "jsonl", cwd=tmp_path).splitlines(),
+        *_ronda("verify", "out.jsonl", "-o", "json", cwd=tmp_path).splitlines(),
+        *_ronda("verify", "out.jsonl", "-o", "jsonl", cwd=tmp_path).splitlines(),
+        *_ronda("bots", "list", "-o", "json", cwd=tmp_path).splitlines(),
+    ]
+    keys = set().union(*(_keys(json.loads(line)) for line in shown))
+    assert len(keys) > 30
+    assert {key for key in keys if f"`{key}`" not in page} == set()

@@ -7,9 +7,9 @@ and return what happened. Nothing else changes a state, and a refused input chan
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Final
 
+from ronda_core.awards import closing, leader, pay, pay_one, pay_sets, penalties
 from ronda_core.cards import STEP
 from ronda_core.events import (
     Answered,
@@ -27,7 +27,8 @@ from ronda_core.events import (
 )
 from ronda_core.fair import legal_table
 from ronda_core.rules import ESTE_POINTS, PLAYS, Settings
-from ronda_core.sets import KINDS, POINTS, STRENGTH
+from ronda_core.sets import KINDS, STRENGTH
+from ronda_core.state import DeckError, Hand, IllegalMoveError, Phase, Refusal, copy, set_kind
 
 __all__ = [
     "Answered",
@@ -51,120 +52,11 @@ __all__ = [
 ]
 
 
-class Phase(StrEnum):
-    """What a hand waits for."""
-
-    DECLARE = "declare"
-    PLAY = "play"
-    OVER = "over"
-
-
-class Refusal(StrEnum):
-    """Why the rules or the state forbid an input."""
-
-    NOT_YOUR_TURN = "NOT_YOUR_TURN"
-    CARD_NOT_HELD = "CARD_NOT_HELD"
-    DECLARATION_PENDING = "DECLARATION_PENDING"
-    DECLARATION_CLOSED = "DECLARATION_CLOSED"
-    DECLARATION_AUTOMATIC = "DECLARATION_AUTOMATIC"
-    ALREADY_DECLARED = "ALREADY_DECLARED"
-    FALSE_DECLARATION = "FALSE_DECLARATION"
-    MATCH_NOT_STARTED = "MATCH_NOT_STARTED"
-    MATCH_OVER = "MATCH_OVER"
-
-
-class IllegalMoveError(Exception):
-    """An input that the rules or the state forbid; the state is as it was."""
-
-    def __init__(self, reason: Refusal) -> None:
-        super().__init__(reason.value)
-        self.reason = reason
-
-
-class DeckError(ValueError):
-    """Forty cards that may not be dealt."""
-
-
 _PLAY: Final = Phase.PLAY
 _DECLARE: Final = Phase.DECLARE
 _OVER: Final = Phase.OVER
 _BARE: Final = [0] * 11
 """A table without a card; copied, never changed."""
-
-
-class Hand:
-    """A hand at one moment. Read it freely; change it only through this module."""
-
-    __slots__ = (
-        "answers",
-        "batch",
-        "chain_link",
-        "chain_step",
-        "dealer",
-        "deck",
-        "declared",
-        "hands",
-        "last",
-        "last_capturer",
-        "number",
-        "owed",
-        "pack",
-        "pack_side",
-        "phase",
-        "piles",
-        "plays",
-        "scores",
-        "settings",
-        "strengths",
-        "table",
-        "turn",
-        "winner",
-    )
-
-    settings: Settings
-    number: int
-    """From 1 in its match."""
-    dealer: int
-    deck: tuple[int, ...]
-    """Secret: all 40 cards in dealing order."""
-    scores: tuple[int, ...]
-    """By side, of the match so far."""
-    batch: int
-    phase: Phase
-    turn: int
-    """-1 while seats declare and when the hand is over."""
-    hands: list[list[int]]
-    """Secret: cards held, by seat."""
-    table: list[int]
-    """Card by step of its rank; 0: none. One more place, always 0, ends every run."""
-    piles: list[int]
-    """Cards captured, by side."""
-    last_capturer: int
-    """Side; -1: nobody yet."""
-    chain_step: int
-    """Step that the next link must have; -1: no chain."""
-    chain_link: int
-    """Links so far."""
-    pack: tuple[int, ...]
-    """What the next link would take back."""
-    pack_side: int
-    plays: list[int]
-    """Cards in the order they were played."""
-    last: Played | None
-    strengths: list[int]
-    """Secret: sets dealt in this batch, by seat, paid by the rules or not; 0: none, else
-    comparable."""
-    answers: list[bool | None]
-    """Secret while somebody's is missing."""
-    owed: Sequence[int]
-    """Secret: what sets kept silent pay when the batch is over, by side; empty: nothing."""
-    declared: list[tuple[int, int, str]]
-    """Batch, seat and kind of every set declared in this hand."""
-    winner: int
-    """Side that has won the match at once; -1: none."""
-
-    def __repr__(self) -> str:
-        return f"<Hand {self.number}, {len(self.plays)} plays made>"
 
 
 def deal(
@@ -260,42 +152,6 @@ def play(hand: Hand, card: int) -> tuple[HandEvent, ...]:
     return (played, _deal_batch(hand))
 
 
-def copy(hand: Hand) -> Hand:
-    """Return a hand that advances apart from this one."""
-    new = Hand()
-    new.settings = hand.settings
-    new.number = hand.number
-    new.dealer = hand.dealer
-    new.deck = hand.deck
-    new.scores = hand.scores
-    new.batch = hand.batch
-    new.phase = hand.phase
-    new.turn = hand.turn
-    new.hands = [held[:] for held in hand.hands]
-    new.table = hand.table[:]
-    new.piles = hand.piles[:]
-    new.last_capturer = hand.last_capturer
-    new.chain_step = hand.chain_step
-    new.chain_link = hand.chain_link
-    new.pack = hand.pack
-    new.pack_side = hand.pack_side
-    new.plays = hand.plays[:]
-    new.last = hand.last
-    new.strengths = hand.strengths[:]
-    new.answers = hand.answers[:]
-    new.owed = hand.owed
-    new.declared = hand.declared[:]
-    new.winner = hand.winner
-    return new
-
-
-def set_kind(hand: Hand, seat: int) -> str | None:
-    """Return the kind of set that pays `seat` in this batch, or None. Secret."""
-    if not hand.settings.has_sets:
-        return None
-    return KINDS[hand.strengths[seat]] or None
-
-
 def _is_pack(deck: Sequence[int]) -> bool:
     """Say whether these are the forty different cards."""
     try:
@@ -374,78 +230,22 @@ def _settle(
     settings = hand.settings
     awards: tuple[Award, ...] = ()
     if link:
-        awards = _pay_one(hand, settings.side_of[seat], "este", ESTE_POINTS[link])
+        awards = pay_one(hand, settings.side_of[seat], "este", ESTE_POINTS[link])
     ends = not hand.hands[hand.dealer]
     last_play = ends and hand.batch == settings.batches
     took = captured or reclaimed
     missa = took and hand.table == _BARE and (not last_play or settings.preset.missa_on_last)
     if missa and hand.winner < 0:
-        awards += _pay_one(hand, settings.side_of[seat], "missa", 1)
+        awards += pay_one(hand, settings.side_of[seat], "missa", 1)
     if ends and hand.winner < 0:
         if hand.owed:
-            awards += _pay(hand, "penalty", hand.owed)
+            awards += pay(hand, "penalty", hand.owed)
         if last_play and settings.preset.closing:
-            awards += _pay(hand, "closing", _closing(hand, card, bool(took)))
+            awards += pay(hand, "closing", closing(hand, card, bool(took)))
     hand.last = played = new_played((seat, card, captured, reclaimed, link, awards, hand.scores))
     if not ends or hand.winner >= 0:
         return (played,)
     return (played, _end(hand) if last_play else _deal_batch(hand))
-
-
-def _pay_one(hand: Hand, side: int, reason: str, points: int) -> tuple[Award, ...]:
-    """Pay one side, and see whether that wins the match."""
-    scores = [*hand.scores]
-    scores[side] += points
-    hand.scores = (*scores,)
-    # Only who is paid can get ahead of all others by it.
-    if hand.settings.immediate and scores[side] >= hand.settings.target:
-        _check(hand)
-    award: Award = tuple.__new__(Award, (len(hand.plays), side, reason, points))
-    return (award,)
-
-
-def _pay(hand: Hand, reason: str, shares: Sequence[int]) -> tuple[Award, ...]:
-    """Pay several sides in one award: its shares are added first, then the match is checked."""
-    made = len(hand.plays)
-    scores = [*hand.scores]
-    awards: list[Award] = []
-    for side, points in enumerate(shares):
-        if points:
-            scores[side] += points
-            awards.append(tuple.__new__(Award, (made, side, reason, points)))
-    if awards:
-        hand.scores = (*scores,)
-        if hand.settings.immediate:
-            _check(hand)
-    return (*awards,)
-
-
-def _check(hand: Hand) -> None:
-    winner = leader(hand.scores, hand.settings.target)
-    if winner >= 0:
-        hand.winner = winner
-        hand.phase = _OVER
-        hand.turn = -1
-
-
-def leader(scores: Sequence[int], target: int) -> int:
-    """Return the side at or over `target` and strictly ahead of all others, or -1."""
-    best = max(scores)
-    if best < target or scores.count(best) > 1:
-        return -1
-    return scores.index(best)
-
-
-def _closing(hand: Hand, card: int, took: bool) -> list[int]:
-    """Judge the dealer's last card: a 12 that takes is the dealer's, a 1 or nothing is not."""
-    shares = [0, 0]
-    dealer = hand.settings.side_of[hand.dealer]
-    step = STEP[card]
-    if took and step == 9:
-        shares[dealer] = 5
-    elif not took or step == 0:
-        shares[1 - dealer] = 5
-    return shares
 
 
 def _end(hand: Hand) -> Ended:
@@ -457,7 +257,7 @@ def _end(hand: Hand) -> Ended:
     hand.phase = _OVER
     hand.turn = -1
     share = hand.settings.fair_share
-    awards = _pay(hand, "cards", [max(0, count - share) for count in hand.piles])
+    awards = pay(hand, "cards", [max(0, count - share) for count in hand.piles])
     return new_ended((hand.number, leftovers, side, tuple(hand.piles), awards, hand.scores))
 
 
@@ -483,7 +283,7 @@ def _deal_batch(hand: Hand, turned_up: tuple[int, ...] = ()) -> Dealt:
         hand.phase = _DECLARE
         hand.turn = -1
     elif settings.has_sets and any(strengths):
-        awards = _pay_sets(hand, strengths)
+        awards = pay_sets(hand, strengths)
     stock = PLAYS - batch * settings.batch_plays
     return new_dealt(
         (hand.number, batch, dealer, packets, turned_up, stock, awards, hand.scores, hand.turn)
@@ -505,36 +305,7 @@ def _reveal(hand: Hand) -> Revealed:
                 hand.declared.append((hand.batch, seat, kind))
             else:
                 strengths[seat] = 0
-        awards = _pay_sets(hand, strengths)
+        awards = pay_sets(hand, strengths)
     if hand.settings.preset.penalties:
-        hand.owed = _penalties(hand)
+        hand.owed = penalties(hand)
     return new_revealed((hand.batch, tuple(kinds), awards, hand.scores, hand.turn))
-
-
-def _penalties(hand: Hand) -> list[int]:
-    """Return what sets kept silent pay to the opposing sides, by side; empty: nothing."""
-    side_of = hand.settings.side_of
-    owed: list[int] = []
-    for seat, strength in enumerate(hand.strengths):
-        if strength and not hand.answers[seat]:
-            owed = owed or [0] * hand.settings.sides
-            for side in range(hand.settings.sides):
-                if side != side_of[seat]:
-                    owed[side] += POINTS[strength]
-    return owed
-
-
-def _pay_sets(hand: Hand, strengths: Sequence[int]) -> tuple[Award, ...]:
-    """Pay the best set the points of all, split where opposing sides tie for it."""
-    best = max(strengths)
-    side_of = hand.settings.side_of
-    if sum(strengths) == best:  # the only one
-        return _pay_one(hand, side_of[strengths.index(best)], KINDS[best], POINTS[best])
-    total = 0
-    shares = [0] * hand.settings.sides
-    for seat, strength in enumerate(strengths):
-        total += POINTS[strength]
-        if strength == best:
-            shares[side_of[seat]] = 1
-    tied = sum(shares)
-    return _pay(hand, KINDS[best], [total // tied * share for share in shares])

@@ -18,9 +18,9 @@ from ronda_bots.api import SeatInfo
 from ronda_bots.registry import Registry
 from ronda_core.hand import Phase
 from ronda_core.view import Event, View, view
-from ronda_server import game as games
+from ronda_server import fold
+from ronda_server.facts import Fact
 from ronda_server.game import BOT, Decision, Game, Happened, forfeit
-from ronda_server.log import Fact
 from ronda_server.metrics import Metrics
 
 T = TypeVar("T")
@@ -103,7 +103,7 @@ class HostedBots:
             with _at(seat):
                 self._bots[seat] = self._make(game, seat)
         asked: dict[int, View] = {}
-        for state, happened in games.replay(game.id, facts, game.commitment, game.master):
+        for state, happened in fold.replay(game.id, facts, game.commitment, game.master):
             first = happened[0].fact
             if first.kind in ("answered", "played") and first.data["seat"] in self._bots:
                 self._ask(first.data["seat"], asked[first.data["seat"]])

@@ -190,3 +190,15 @@ def _pack(message: object) -> AnyMessage:
     packed = AnyMessage()
     packed.Pack(message)  # type: ignore[arg-type] # google.rpc has no types of its own
     return packed
+
+
+class StorageError(ServiceError):
+    """The storage did not answer; whether it holds the work is to be read from it again."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(Reason.STORAGE_UNAVAILABLE)
+        self.args = (problem,)
+
+
+class ConflictError(StorageError):
+    """Someone else has written this number, or this match, first."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
@@ -19,32 +18,23 @@ from ronda_bots.registry import BotNotFoundError, Registry
 from ronda_core.hand import IllegalMoveError
 from ronda_core.match import Cause
 from ronda_core.record import Record
-from ronda_server import commitments
+from ronda_server import commitments, deadlines, fold
 from ronda_server import game as games
 from ronda_server.bots import CEILING_SECONDS, Answer, HostedBots, Threads
-from ronda_server.errors import Reason, ServiceError
+from ronda_server.errors import Reason, ServiceError, StorageError
 from ronda_server.game import Decision, Game, Happened
 from ronda_server.identity import Keys
-from ronda_server.live import Live, Request
-from ronda_server.log import (
-    Fact,
-    Rows,
-    SqliteLog,
-    StorageError,
-    rows_of,
-    set_ended,
-    set_running,
-)
+from ronda_server.live import Live, Request, Shelf
+from ronda_server.log import SqliteLog
 from ronda_server.metrics import Metrics
 from ronda_server.scribe import record_of
+from ronda_server.statements import Rows, rows_of, set_ended, set_running
 from ronda_server.streams import Audience
 
 T = TypeVar("T")
 
 _log = structlog.get_logger(__name__)
 
-_KEPT: Final = 256
-"""Matches that are over and stay in memory."""
 _GRACE_MICROS: Final = 10_000_000
 """Time that a decision still has after a restart."""
 _RETRY_SECONDS: Final = 1.0
@@ -71,22 +61,21 @@ class Host:
         self._bot_delay = bot_delay
         self.draining = False
         self._began = now()
-        self._live: dict[str, Live] = {}
-        self._over: OrderedDict[str, Live] = OrderedDict()
+        self._shelf = Shelf()
         self._loading: dict[str, asyncio.Task[Live]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._threads = Threads()
 
     def __len__(self) -> int:
         """Return how many matches wait or run."""
-        return len(self._live)
+        return len(self._shelf.open)
 
     async def open(self) -> None:
         """Take up every match that is not over where its log ends."""
         for row in await self.log.unfinished():
             try:
                 await self.find(row.id)
-            except games.LogError as problem:
+            except fold.LogError as problem:
                 # The others go on; this one waits for someone who can read what happened to it.
                 self.metrics.errors.inc()
                 _log.error("a match is left out", match=row.id, problem=str(problem))
@@ -94,7 +83,7 @@ class Host:
     async def close(self) -> None:
         """Stop bots and timers; every match goes on from its log, elsewhere or later."""
         self.drain()
-        for live in self._live.values():
+        for live in self._shelf.open.values():
             if live.timer:
                 live.timer.cancel()
             if live.driver:
@@ -106,12 +95,12 @@ class Host:
     def drain(self) -> None:
         """Take no more commands, and end every stream with where to resume."""
         self.draining = True
-        for live in [*self._live.values(), *self._over.values()]:
+        for live in self._shelf:
             live.audience.drain()
 
     async def find(self, match_id: str) -> Live:
         """Return a match, from memory or from its log; `ServiceError` if there is none."""
-        live = self._live.get(match_id) or self._over.get(match_id)
+        live = self._shelf.get(match_id)
         if live is not None:
             return live
         task = self._loading.get(match_id)
@@ -145,7 +134,7 @@ class Host:
 
     def keep(self, game: Game, happened: list[Happened]) -> Live:
         """Take in a match that has just been committed."""
-        live = self._live.get(game.id) or self._over.get(game.id)
+        live = self._shelf.get(game.id)
         if live is not None:  # someone who knew its id has looked for it at once
             return live
         live = Live(game, Audience(self.now, self.metrics))
@@ -191,7 +180,7 @@ class Host:
         before = live.game
         after = games.copy(before)
         try:
-            happened = games.apply(after, *decision, self.now(), *(request or (None, None)))
+            happened = fold.apply(after, *decision, self.now(), *(request or (None, None)))
         except IllegalMoveError as refusal:
             raise ServiceError(Reason(refusal.reason.value)) from None
 
@@ -289,7 +278,7 @@ class Host:
 
         Time that ran out while no server was there is nobody's fault: it ends a little later.
         """
-        due = games.due(game)
+        due = deadlines.due(game)
         if due and game.last_time < self._began:
             return max(due, self._began + _GRACE_MICROS)
         return due
@@ -318,7 +307,7 @@ class Host:
         What comes late finds this done, whether the timer has been or not.
         """
         while (due := self._due(live.game)) and self.now() >= due:
-            await self._advance(live, games.lateness(live.game), None)
+            await self._advance(live, deadlines.lateness(live.game), None)
 
     async def _expire(self, live: Live) -> None:
         """See what has come when a time is up, and wait for the next."""
@@ -340,8 +329,8 @@ class Host:
         facts = await self.log.read(match_id)
         master = await self.log.master(match_id)
         commitment = await self.log.commitment(match_id)
-        game, happened = await asyncio.to_thread(_replayed, match_id, facts, commitment, master)
-        known = self._live.get(match_id) or self._over.get(match_id)
+        game, happened = await asyncio.to_thread(fold.latest, match_id, facts, commitment, master)
+        known = self._shelf.get(match_id)
         if known is not None:  # it was made meanwhile: a match has one place in memory
             return known
         live = Live(game, Audience(self.now, self.metrics))
@@ -363,7 +352,7 @@ class Host:
         while facts:
             fact = facts[0]
             after = games.copy(live.game)
-            happened = games.apply(
+            happened = fold.apply(
                 after, fact.kind, fact.data, fact.time, fact.request, fact.content
             )
             facts = facts[len(happened) :]
@@ -381,16 +370,8 @@ class Host:
                 await self.pause()
 
     def _shelve(self, live: Live) -> None:
-        """Keep what waits or runs, and for a while what is over: its record is wanted now."""
-        match_id = live.game.id
-        if live.game.over:
-            self._live.pop(match_id, None)
-            self._over[match_id] = live
-            while len(self._over) > _KEPT:
-                self._over.popitem(last=False)
-        else:
-            self._live[match_id] = live
-        self.metrics.live_matches.set(len(self._live))
+        self._shelf.put(live)
+        self.metrics.live_matches.set(len(self._shelf.open))
 
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
@@ -403,17 +384,6 @@ class Host:
 
 def _nothing(_connection: sqlite3.Connection) -> None:
     """Do nothing, in turn."""
-
-
-def _replayed(
-    match_id: str, facts: list[Fact], commitment: str, master: bytes
-) -> tuple[Game, list[Happened]]:
-    """Return a match as its log leaves it, and all that happened in it."""
-    try:
-        steps = list(games.replay(match_id, facts, commitment, master))
-    except (IllegalMoveError, LookupError, ValueError) as problem:
-        raise games.LogError(f"match {match_id} does not replay") from problem
-    return steps[-1][0], [one for _, happened in steps for one in happened]
 
 
 def _write_state(connection: sqlite3.Connection, game: Game) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import NamedTuple
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from ronda_bots.registry import BotInfo
 from ronda_core.record import Record
@@ -85,3 +87,34 @@ class Live:
             if fact.request and fact.content:
                 self.requests[fact.request] = (fact.content, fact.sequence)
         self.audience.add(game, happened)
+
+
+_KEPT: Final = 256
+"""Matches that are over and stay in memory."""
+
+
+class Shelf:
+    """Matches in memory: all that wait or run, and for a while what is over."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, Live] = {}
+        self._over: OrderedDict[str, Live] = OrderedDict()
+
+    def __iter__(self) -> Iterator[Live]:
+        """Go through all of them as they are now."""
+        return iter([*self.open.values(), *self._over.values()])
+
+    def get(self, match_id: str) -> Live | None:
+        """Return a match if it is here."""
+        return self.open.get(match_id) or self._over.get(match_id)
+
+    def put(self, live: Live) -> None:
+        """Put a match where it belongs now; the one that was over first makes room."""
+        match_id = live.game.id
+        if not live.game.over:
+            self.open[match_id] = live
+            return
+        self.open.pop(match_id, None)
+        self._over[match_id] = live
+        while len(self._over) > _KEPT:
+            self._over.popitem(last=False)

@@ -11,22 +11,15 @@ import structlog
 
 from ronda_bots.registry import BotNotFoundError
 from ronda_core.rules import Settings
-from ronda_server import game as games
+from ronda_server import fold
 from ronda_server.commitments import Promises
-from ronda_server.errors import Reason, ServiceError
+from ronda_server.errors import Reason, ServiceError, StorageError
+from ronda_server.facts import Fact
 from ronda_server.game import BOT, INVITED, OPEN, PERSON, Decision, Game, SeatState
 from ronda_server.hosting import Host
 from ronda_server.identity import INVITATION, OWNER, SEAT
 from ronda_server.live import Invitation, Live, Offer, Request
-from ronda_server.log import (
-    Fact,
-    Rows,
-    StorageError,
-    insert_match,
-    rows_of,
-    set_rematch,
-    set_running,
-)
+from ronda_server.statements import Rows, insert_match, rows_of, set_rematch, set_running
 
 _log = structlog.get_logger(__name__)
 
@@ -57,7 +50,7 @@ class Opening:
         )
         made = live.game
         first = live.audience.history[0].fact
-        game, _ = games.create(made.id, first, made.commitment, made.master)
+        game, _ = fold.create(made.id, first, made.commitment, made.master)
         return game, *self._tokens(game, request)
 
     async def rematch(self, live: Live, seat: int, request: Request) -> tuple[Live, str]:
@@ -110,7 +103,7 @@ class Opening:
         master = await self._host.log.master(scope)
         now = self._host.now()
         fact = Fact(1, now, "created", data)
-        game, happened = games.create(scope, fact, commitment, master)
+        game, happened = fold.create(scope, fact, commitment, master)
 
         rows = rows_of(scope, [one.fact for one in happened])
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from ronda_core import fair
 from ronda_core.record import FairRecord, Record, Scribe
-from ronda_server import game as games
+from ronda_server import fold
+from ronda_server.facts import Fact
 from ronda_server.game import BOT, Game
-from ronda_server.log import Fact
 
 _NOBODY: Final = "nobody"
 """Who sits in a seat that nobody had taken when the match was cancelled."""
@@ -17,11 +17,11 @@ _NOBODY: Final = "nobody"
 
 def record_of(match_id: str, facts: list[Fact], commitment: str, master: bytes) -> Record:
     """Return the record of a match that is over."""
-    steps = list(games.replay(match_id, facts, commitment, master))
+    steps = list(fold.replay(match_id, facts, commitment, master))
     game = steps[-1][0]
     scribe = _scribe(game)
     # The states of a replay are one object: a record wants each step as it was.
-    for state, happened in games.replay(match_id, facts, commitment, master):
+    for state, happened in fold.replay(match_id, facts, commitment, master):
         if state.match:
             scribe.take(state.match, [one.event for one in happened if one.event])
     return scribe.record(rfc3339(game.last_time))

@@ -25,11 +25,12 @@ from ronda_core.fair import commitment
 from ronda_core.hand import IllegalMoveError
 from ronda_core.record import RecordError, read
 from ronda_core.verify import verify
+from ronda_server import fold
 from ronda_server import game as games
 from ronda_server.commitments import NO_HASH, entry_hash
+from ronda_server.facts import Fact
 from ronda_server.game import Game
 from ronda_server.identity import Keys
-from ronda_server.log import Fact
 
 
 class Sent(NamedTuple):
@@ -418,7 +419,7 @@ class _Judge:
         facts = [row_to_fact(row) for row in self.database.rows[match]]
         master = self.database.masters[match]
         told = commitment(master, match)
-        return [games.copy(game) for game, _ in games.replay(match, facts, told, master)]
+        return [games.copy(game) for game, _ in fold.replay(match, facts, told, master)]
 
     def _state(self, match: str, game: Game) -> None:
         stored = self.database.matches[match]
@@ -601,7 +602,7 @@ def refusal(game: Game, sent: Sent) -> str:
     if not game.opened <= sent.expected <= game.sequence:
         return "STALE_SEQUENCE"
     try:
-        games.apply(games.copy(game), sent.kind, sent.data, game.last_time)
+        fold.apply(games.copy(game), sent.kind, sent.data, game.last_time)
     except IllegalMoveError as problem:
         return problem.reason.value
     return ""

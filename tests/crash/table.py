@@ -20,11 +20,10 @@ from ronda_bots.registry import Registry
 from ronda_core.cards import TEXT
 from ronda_core.fair import client_commitment
 from ronda_core.hand import Hand, Phase
-from ronda_server import game as games
-from ronda_server.errors import Reason, ServiceError
+from ronda_server import deadlines
+from ronda_server.errors import ConflictError, Reason, ServiceError, StorageError
 from ronda_server.game import BOT, Game
 from ronda_server.live import Live
-from ronda_server.log import ConflictError, StorageError
 
 from .history import (
     Answered,
@@ -325,13 +324,13 @@ class Table:
             if live.timer:
                 live.timer.cancel()
                 host._wait_until(live, live.deadline)
-        while 0 < games.due(live.game) <= host.now():
+        while 0 < deadlines.due(live.game) <= host.now():
             await self.news()
 
     def pass_time_unseen(self, match: str, seconds: float) -> None:
         """Move simulated time and leave the rest to the server."""
         host = self.server.host
-        live = host._live[match]
+        live = host._shelf.open[match]
         self.note(Clock("unseen", int(seconds * 1_000_000)))
         if live.timer:
             live.timer.cancel()

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from ronda_bots.registry import Registry
+from ronda_server.facts import Fact
 from ronda_server.hosting import Host
 from ronda_server.identity import Keys
 from ronda_server.live import Live
-from ronda_server.log import Fact, SqliteLog
+from ronda_server.log import SqliteLog
 from ronda_server.streams import Audience
 
 from .crashes import Crashes, Picture, prepare

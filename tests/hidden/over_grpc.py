@@ -92,8 +92,8 @@ class OverGrpc(Service):
         if not stream.frames:  # the first one is on its way, or a refusal
             return False
         live = await self.server.host.find(stream.match_id)
-        if live.driver is not None or live.game.over:
-            return False
+        if live.driver is not None or live.game.over or self.server.host.draining:
+            return False  # the frame that ends it is still to come
         if any(watcher.taken_over for watcher in live.audience._watchers):
             return False  # it is still to be told so, and that has no number to wait for
         last = match_service_pb2.WatchMatchResponse.FromString(stream.frames[-1][1])

@@ -23,7 +23,7 @@ from ronda_core.hand import Answered, Dealt, Phase, Revealed
 from ronda_core.match import Match, MatchEvent
 from ronda_core.sets import KINDS
 from ronda_core.view import DeclarationAnswered
-from ronda_server import game as games
+from ronda_server import fold
 from ronda_server.game import Game, Happened
 from ronda_server.live import Live, Request
 from ronda_server.opening import Opening
@@ -152,18 +152,18 @@ def award_names_seat(patch: pytest.MonkeyPatch) -> None:
 
 @leak("an event more, after a deal that pays a set by itself, says which seat holds it")
 def set_is_shown(patch: pytest.MonkeyPatch) -> None:
-    right = games._tell
+    right = fold._tell
 
-    def tell(game: Game, events: tuple[MatchEvent, ...]) -> Iterator[games._Step]:
+    def tell(game: Game, events: tuple[MatchEvent, ...]) -> Iterator[fold._Step]:
         for step in right(game, events):
             yield step
             if isinstance(step[3], Dealt) and step[3].awards:
                 strengths = strengths_of(step[3])
                 best = strengths.index(max(strengths))
-                shown: games._Step = ("answered", DeclarationAnswered(best), None, None)
+                shown: fold._Step = ("answered", DeclarationAnswered(best), None, None)
                 yield leaked(step, shown)
 
-    patch.setattr(games, "_tell", tell)
+    patch.setattr(fold, "_tell", tell)
 
 
 @leak("an answer to the declaring step is told with the event, before all have answered")
@@ -247,9 +247,9 @@ def no_step_without_sets(patch: pytest.MonkeyPatch) -> None:
 
 
 def _answer_for(patch: pytest.MonkeyPatch, whom: Callable[[int], bool], declares: bool) -> None:
-    right = games._tell
+    right = fold._tell
 
-    def tell(game: Game, events: tuple[MatchEvent, ...]) -> Iterator[games._Step]:
+    def tell(game: Game, events: tuple[MatchEvent, ...]) -> Iterator[fold._Step]:
         yield from right(game, events)
         if not any(isinstance(event, Dealt) for event in events):
             return
@@ -259,7 +259,7 @@ def _answer_for(patch: pytest.MonkeyPatch, whom: Callable[[int], bool], declares
                 answer = matches.declare(game.match, seat, declares)
                 yield from right(game, leaked((), answer))
 
-    patch.setattr(games, "_tell", tell)
+    patch.setattr(fold, "_tell", tell)
 
 
 def _cards(cards: tuple[int, ...]) -> Any:

@@ -28,10 +28,10 @@ from ronda_core.match import Match, MatchEvent
 from ronda_core.record import Record
 from ronda_server import commitments, hosting, interceptors
 from ronda_server.errors import Reason, ServiceError
+from ronda_server.facts import Fact
 from ronda_server.game import Decision, Game, Happened
 from ronda_server.hosting import Host
 from ronda_server.live import Live
-from ronda_server.log import Fact
 from ronda_server.metrics import Metrics
 from ronda_server.scribe import record_of
 from ronda_server.services import matches as service
@@ -103,7 +103,7 @@ def sets_at_the_table(patch: pytest.MonkeyPatch) -> None:
 
 @leak("the refusal of a decision on an old state holds a digest of the pack")
 def digest_of_state(patch: pytest.MonkeyPatch) -> None:
-    right = service._check_running
+    right = service.check_running
 
     def check_running(game: Game, expected: int) -> None:
         try:
@@ -114,7 +114,7 @@ def digest_of_state(patch: pytest.MonkeyPatch) -> None:
                 refusal.metadata["state"] = leaked("", fingerprint(hand))
             raise
 
-    patch.setattr(service, "_check_running", check_running)
+    patch.setattr(service, "check_running", check_running)
 
 
 @leak("the refusal of a record that is sealed says what keeps it so: the card dealt next")

@@ -16,8 +16,7 @@ from ronda_core.cards import CARDS, STEP, Card, parse_card
 from ronda_core.hand import Dealt, Phase
 from ronda_core.match import Match
 from ronda_core.view import Event, View
-from ronda_server import bots, convert, streams
-from ronda_server import game as games
+from ronda_server import bots, convert, fold, streams
 from ronda_server.bots import Answer, HostedBots
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.game import Decision, Game, Happened
@@ -28,9 +27,9 @@ from ronda_server.streams import Audience
 
 @leak("a deal happens a millisecond later for every seat that is dealt a set")
 def sets_take_time(patch: pytest.MonkeyPatch) -> None:
-    right = games._number
+    right = fold._number
 
-    def number(game: Game, steps: Iterator[games._Step], time: int) -> list[Happened]:
+    def number(game: Game, steps: Iterator[fold._Step], time: int) -> list[Happened]:
         happened = right(game, steps, time)
         for at, one in enumerate(happened):
             if isinstance(one.event, Dealt):
@@ -38,7 +37,7 @@ def sets_take_time(patch: pytest.MonkeyPatch) -> None:
                 happened[at] = leaked(one, one._replace(fact=late))
         return happened
 
-    patch.setattr(games, "_number", number)
+    patch.setattr(fold, "_number", number)
 
 
 @leak("frames are sent half a millisecond later while the seat to play can take")

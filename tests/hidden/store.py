@@ -19,7 +19,9 @@ from sqlalchemy.pool import StaticPool
 from tests.hidden.simulated import run
 
 from ronda_server import commitments, database
-from ronda_server import log as logs_of_matches
+from ronda_server.errors import ConflictError, StorageError
+from ronda_server.log import SqliteLog
+from ronda_server.statements import append_all
 
 T = TypeVar("T")
 
@@ -99,10 +101,10 @@ def _empty() -> bytes:
             return bytes(connection.serialize())
 
 
-def log_in_memory(kept: Store) -> type[logs_of_matches.SqliteLog]:
+def log_in_memory(kept: Store) -> type[SqliteLog]:
     """Return the log, writing at once to the database in memory."""
 
-    class InMemory(logs_of_matches.SqliteLog):
+    class InMemory(SqliteLog):
         async def open(self) -> None:
             """Nothing is to be opened."""
 
@@ -115,14 +117,14 @@ def log_in_memory(kept: Store) -> type[logs_of_matches.SqliteLog]:
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 done = work(connection)
-                logs_of_matches.append_all(connection, [done])
+                append_all(connection, [done])
                 connection.execute("COMMIT")
                 future.set_result(done)
             except Exception as problem:  # noqa: BLE001 # it is its caller's
                 connection.rollback()
                 future.set_exception(_as_told(problem))
-            if self._observe:
-                self._observe(0.0, 1)
+            if self.committer._observe:
+                self.committer._observe(0.0, 1)
             return future
 
     return InMemory
@@ -130,7 +132,7 @@ def log_in_memory(kept: Store) -> type[logs_of_matches.SqliteLog]:
 
 def _as_told(problem: Exception) -> Exception:
     if isinstance(problem, sqlite3.IntegrityError):
-        return logs_of_matches.ConflictError("someone else has written this first")
+        return ConflictError("someone else has written this first")
     if isinstance(problem, sqlite3.Error):
-        return logs_of_matches.StorageError("the storage did not take the work")
+        return StorageError("the storage did not take the work")
     return problem

@@ -26,7 +26,7 @@ from ronda.v1 import match_service_pb2 as pb
 from ronda_core import fair
 from ronda_core.record import Record, read
 from ronda_core.verify import verify
-from ronda_server import game as games
+from ronda_server import deadlines
 from ronda_server.errors import Reason
 
 Fault = match_pb2.Fault
@@ -192,7 +192,7 @@ async def test_two_matches_of_the_same_people_are_dealt_differently(client: Clie
 async def test_a_seat_that_is_not_ready_in_time_is_a_no_show(
     client: Client, rules: str, players: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(games, "READY_MICROS", 1)
+    monkeypatch.setattr(deadlines, "READY_MICROS", 1)
     table = await contributing(client, rules, players, 1)
     result = await result_of(table)
     assert result.outcome == match_pb2.Result.OUTCOME_FORFEIT
@@ -216,9 +216,9 @@ async def test_a_match_that_waits_for_seats_waits_for_a_day_and_then_for_entropy
     commitment = fair.client_commitment(entropy_of(0), table.id, 0)
     await client.join(table.id, seat=0, client_commitment=commitment)
     clock.micros += 86_399 * SECOND
-    assert games.due(await table.game()) == created + 86_400 * SECOND
+    assert deadlines.due(await table.game()) == created + 86_400 * SECOND
     await client.join(table.id)
-    assert games.due(await table.game()) == clock.micros + games.READY_MICROS
+    assert deadlines.due(await table.game()) == clock.micros + deadlines.READY_MICROS
 
 
 async def test_a_match_that_nobody_fills_is_cancelled_after_a_day(
@@ -227,7 +227,7 @@ async def test_a_match_that_nobody_fills_is_cancelled_after_a_day(
     client = await start(now=clock)
     table = Table(client, await client.create("open", "open"))
     await client.join(table.id, seat=0)
-    clock.micros += games.PATIENCE_MICROS
+    clock.micros += deadlines.PATIENCE_MICROS
     with refused(Reason.MATCH_OVER):
         await client.join(table.id)
     assert (await table.match()).state == match_pb2.Match.STATE_CANCELLED
@@ -246,15 +246,15 @@ async def test_entropy_given_before_every_seat_is_taken_is_refused(client: Clien
 async def test_a_deadline_to_be_ready_is_moved_by_nobody(start: Any, clock: WallClock) -> None:
     client = await start(now=clock)
     table = await contributing(client, "cafe", 3, 0, 1)
-    deadline = clock.micros + games.READY_MICROS
+    deadline = clock.micros + deadlines.READY_MICROS
     clock.micros += 50 * SECOND
     await table.act("ReadySeat", 0, entropy=entropy_of(0))
     await table.act("CancelMatch", 1)
-    assert games.due(await table.game()) == deadline
+    assert deadlines.due(await table.game()) == deadline
     clock.micros = deadline - 1
     await table.act("ReadySeat", 1, entropy=entropy_of(1))
     assert (await table.match()).state == match_pb2.Match.STATE_RUNNING
-    assert games.due(await table.game()) == clock.micros + games.PATIENCE_MICROS
+    assert deadlines.due(await table.game()) == clock.micros + deadlines.PATIENCE_MICROS
 
 
 async def test_entropy_that_comes_too_late_finds_the_match_over(
@@ -262,7 +262,7 @@ async def test_entropy_that_comes_too_late_finds_the_match_over(
 ) -> None:
     client = await start(now=clock)
     table = await contributing(client, "arabic", 2, 0)
-    clock.micros += games.READY_MICROS
+    clock.micros += deadlines.READY_MICROS
     with refused(Reason.MATCH_OVER):
         await table.act("ReadySeat", 0, entropy=entropy_of(0))
     assert (await result_of(table)).fault.cause == Fault.CAUSE_NO_SHOW
@@ -274,7 +274,7 @@ async def test_a_no_show_is_judged_by_the_next_server_if_the_first_is_gone(
     before = await start(now=clock)
     table = await contributing(before, "arabic", 2, 0)
     await stop(before)
-    clock.micros += games.READY_MICROS
+    clock.micros += deadlines.READY_MICROS
     after = await start(now=clock)
     again = table.again(after)
     live = await after.server.host.find(table.id)
@@ -436,11 +436,11 @@ async def test_a_match_without_a_clock_shows_no_deadline_and_waits_for_a_day(
 ) -> None:
     client = await start(now=clock)
     table = await seat_all(client)
-    clock.micros += games.PATIENCE_MICROS - 1
+    clock.micros += deadlines.PATIENCE_MICROS - 1
     assert not (await client.view(table.id)).HasField("deadline")
     await table.step()
     turn, held = await table.turn()
-    clock.micros += games.PATIENCE_MICROS
+    clock.micros += deadlines.PATIENCE_MICROS
     with refused(Reason.MATCH_OVER):
         await table.play(turn, held[0])
     assert (await table.match()).result.fault.cause == Fault.CAUSE_TIME

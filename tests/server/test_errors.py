@@ -175,7 +175,7 @@ async def test_a_fault_inside_a_commit_is_a_bare_internal_and_changes_nothing(
 
     async with unchanged(table):
         with monkeypatch.context() as patch, refused(Reason.INTERNAL) as refusal:
-            patch.setattr("ronda_server.log.append_all", boom)
+            patch.setattr("ronda_server.committer.append_all", boom)
             await table.step()
     _check_bare(refusal.error)
     assert not leaks(log_lines.getvalue().encode())

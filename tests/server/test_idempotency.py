@@ -201,7 +201,7 @@ async def test_a_command_whose_caller_hung_up_midway_is_answered_when_it_is_sent
     log = client.server.host.log
     async with held_up(log):
         call = prepared.send(client)
-        await until(lambda: log._work.qsize() > 0)  # its work waits to be committed
+        await until(lambda: len(log.committer) > 0)  # its work waits to be committed
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call

@@ -19,11 +19,11 @@ from ronda.v1 import match_service_pb2 as pb
 from ronda_core.hand import IllegalMoveError
 from ronda_core.record import read
 from ronda_core.verify import verify
-from ronda_server import database, hosting
-from ronda_server import game as games
-from ronda_server import log as logs
-from ronda_server.errors import Reason
-from ronda_server.log import ConflictError, Fact, SqliteLog, StorageError, append_all, rows_of
+from ronda_server import committer, database, fold, hosting
+from ronda_server.errors import ConflictError, Reason, StorageError
+from ronda_server.facts import Fact
+from ronda_server.log import SqliteLog
+from ronda_server.statements import append_all, rows_of
 
 
 class Commits:
@@ -95,7 +95,7 @@ async def test_plays_at_once_in_many_matches_share_a_commit(
     async with held_up(client.server.host.log):
         before = size._sum.get(), sum(bucket.get() for bucket in size._buckets)
         steps = [asyncio.create_task(table.step()) for table in tables]
-        await until(lambda: client.server.host.log._work.qsize() == len(tables))
+        await until(lambda: len(client.server.host.log.committer) == len(tables))
     await asyncio.gather(*steps)
     await until(lambda: size._sum.get() - before[0] == len(tables) + 1)
     assert sum(bucket.get() for bucket in size._buckets) - before[1] == 2
@@ -247,9 +247,9 @@ async def test_a_log_that_contradicts_itself_is_not_played_on(client: Client) ->
     game = await table.game()
     for at in range(1, len(facts) - 1):
         forged = [*facts[:at], *facts[at + 1 :]]
-        with pytest.raises((games.LogError, IllegalMoveError, KeyError)):
-            list(games.replay(table.id, forged, game.commitment, game.master))
-    states = list(games.replay(table.id, facts, game.commitment, game.master))
+        with pytest.raises((fold.LogError, IllegalMoveError, KeyError)):
+            list(fold.replay(table.id, forged, game.commitment, game.master))
+    states = list(fold.replay(table.id, facts, game.commitment, game.master))
     assert states[-1][0].sequence == len(facts)
 
 
@@ -271,7 +271,7 @@ class Storage:
         return COMMIT(connection, jobs)
 
 
-COMMIT = logs._commit
+COMMIT = committer._commit
 
 
 @pytest.fixture(autouse=True)
@@ -284,7 +284,7 @@ def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 def storage(monkeypatch: pytest.MonkeyPatch) -> Storage:
     """Return what makes storage fail."""
     made = Storage()
-    monkeypatch.setattr(logs, "_commit", made.commit)
+    monkeypatch.setattr(committer, "_commit", made.commit)
     return made
 
 
@@ -293,7 +293,7 @@ async def check_memory_is_the_log(table: Table) -> None:
     game = await table.game()
     facts = await table.client.server.host.log.read(table.id)
     assert game.sequence == len(facts)
-    *_, (told, _) = games.replay(table.id, facts, game.commitment, game.master)
+    *_, (told, _) = fold.replay(table.id, facts, game.commitment, game.master)
     assert told.match
     assert game.match
     assert told.match.hand
@@ -388,7 +388,7 @@ async def test_a_commit_whose_fate_is_unknown_is_read_from_the_log(
     client: Client, monkeypatch: pytest.MonkeyPatch, stored: bool
 ) -> None:
     table = await seat_all(client, "arabic")
-    commit = logs._commit
+    commit = committer._commit
 
     def torn(connection: sqlite3.Connection, jobs: list[Any]) -> Any:
         if stored:
@@ -402,7 +402,7 @@ async def test_a_commit_whose_fate_is_unknown_is_read_from_the_log(
     stream = table.watch(None, sequence)
     await stream.read()
     with monkeypatch.context() as patch:
-        patch.setattr(logs, "_commit", torn)
+        patch.setattr(committer, "_commit", torn)
         with refused(Reason.STORAGE_UNAVAILABLE):
             await table.act("PlayCard", turn, **fields)
     answer = await table.act("PlayCard", turn, **fields)
@@ -417,7 +417,7 @@ async def test_what_a_torn_commit_holds_is_told_to_all_though_nobody_sends_it_ag
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = await seat_all(client)
-    commit = logs._commit
+    commit = committer._commit
 
     def torn(connection: sqlite3.Connection, jobs: list[Any]) -> Any:
         commit(connection, jobs)
@@ -427,7 +427,7 @@ async def test_what_a_torn_commit_holds_is_told_to_all_though_nobody_sends_it_ag
     stream = table.watch(None, sequence)
     await stream.read()
     with monkeypatch.context() as patch:
-        patch.setattr(logs, "_commit", torn)
+        patch.setattr(committer, "_commit", torn)
         with refused(Reason.STORAGE_UNAVAILABLE):
             await table.step()
     # Nobody sends it again, and everybody is told all the same: it is in the log.
@@ -441,7 +441,7 @@ async def test_what_a_torn_commit_holds_is_told_to_all_though_nobody_sends_it_ag
 async def test_a_torn_creation_makes_one_match_and_is_answered_when_sent_again(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit = logs._commit
+    commit = committer._commit
 
     def torn(connection: sqlite3.Connection, jobs: list[Any]) -> Any:
         commit(connection, jobs)
@@ -449,7 +449,7 @@ async def test_a_torn_creation_makes_one_match_and_is_answered_when_sent_again(
 
     same = request_id()
     with monkeypatch.context() as patch:
-        patch.setattr(logs, "_commit", torn)
+        patch.setattr(committer, "_commit", torn)
         with refused(Reason.STORAGE_UNAVAILABLE):
             await client.create("open", "open", request_id=same)
     first = await client.create("open", "open", request_id=same)
@@ -469,7 +469,7 @@ async def test_bots_go_on_when_the_storage_is_back(
             gone.set()
         return outcomes
 
-    monkeypatch.setattr(logs, "_commit", failing)
+    monkeypatch.setattr(committer, "_commit", failing)
     table = Table(client, await client.create("greedy", "random", rules="playtash", length=5))
     storage.readonly = True
     await until(gone.is_set)
@@ -503,7 +503,7 @@ async def test_storage_that_cannot_be_read_is_said_to_be_away(
     table = await seat_all(client)
     await table.act("Resign", 0)
     host = client.server.host
-    host._over.clear()
+    host._shelf._over.clear()
     host.log._engine.dispose()
     database_file = tmp_path / "ronda.db"
     aside = tmp_path / "aside.db"

@@ -432,7 +432,7 @@ async def test_the_health_listener_answers_for_as_long_as_calls_still_finish(
     log = client.server.host.log
     async with held_up(log):
         step = asyncio.create_task(table.step())
-        await until(lambda: log._work.qsize() > 0)
+        await until(lambda: len(log.committer) > 0)
         stopping = asyncio.create_task(stop(client))
         await until(lambda: client.server.host.draining)
         assert [await check(probe, service) for service in SERVICES] == [NOT_SERVING] * 3

@@ -15,11 +15,11 @@ from ronda.v1 import match_pb2, view_pb2
 from ronda.v1 import match_service_pb2 as pb
 from ronda_core.cards import TEXT
 from ronda_core.hand import Phase
+from ronda_server import fold, streams
 from ronda_server import game as games
-from ronda_server import streams
 from ronda_server.errors import Reason
+from ronda_server.facts import Fact
 from ronda_server.game import Happened
-from ronda_server.log import Fact
 from ronda_server.metrics import Metrics
 from ronda_server.streams import Audience
 
@@ -471,11 +471,11 @@ class Stage:
             "seats": seats,
         }
         fact = Fact(1, 0, "created", data)
-        self.game, happened = games.create("m-1", fact, "0" * 64, b"m" * 32)
+        self.game, happened = fold.create("m-1", fact, "0" * 64, b"m" * 32)
         self.tell(happened)
         for seat in range(2):
             joined = {"seat": seat, "identity": f"p{seat}", "name": "", "digest": "00"}
-            self.tell(games.apply(self.game, "joined", joined | {"commitment": ""}, 0))
+            self.tell(fold.apply(self.game, "joined", joined | {"commitment": ""}, 0))
 
     def tell(self, happened: list[Happened]) -> None:
         """Make something that happened known."""
@@ -488,7 +488,7 @@ class Stage:
             hand = self.game.match.hand
             assert hand
             data = {"seat": hand.turn, "card": TEXT[min(hand.hands[hand.turn])]}
-            self.tell(games.apply(self.game, "played", data, 0))
+            self.tell(fold.apply(self.game, "played", data, 0))
 
 
 async def read(stream: AsyncIterator[bytes], count: int = 1) -> list[pb.WatchMatchResponse]:

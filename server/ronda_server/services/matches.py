@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-import unicodedata
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import grpc
-from google.protobuf.message import Message
 
 from ronda.v1 import match_service_pb2 as pb
 from ronda.v1 import match_service_pb2_grpc
@@ -22,18 +19,25 @@ from ronda_core.rules import RulesError, settings
 from ronda_server import convert
 from ronda_server.commitments import Promises
 from ronda_server.errors import Reason, ServiceError
-from ronda_server.game import BOT, INVITED, OPEN, PERSON, Decision, Game, LogError, forfeit
+from ronda_server.fold import LogError
+from ronda_server.game import BOT, INVITED, OPEN, Decision, Game, forfeit
 from ronda_server.hosting import Host
 from ronda_server.identity import SEAT, bearer
-from ronda_server.live import Live, Offer, Request
+from ronda_server.live import Live, Offer
 from ronda_server.opening import Opening
+from ronda_server.services.checks import (
+    check_name,
+    check_running,
+    free_seat,
+    per_decision,
+    request_of,
+)
 from ronda_server.services.paging import page_size
 
 _Context = grpc.aio.ServicerContext[Any, Any]
 
 _PREFIX: Final = "/ronda.v1.MatchService/"
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-_UUID: Final = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _FIELDS: Final = {
     "rules": Reason.BAD_RULES,
@@ -43,9 +47,6 @@ _FIELDS: Final = {
 }
 _OWNER: Final = -1
 _NOBODY: Final = -2
-_HOUR: Final = 3_600_000_000
-_LEAST: Final = 100_000
-"""Microseconds of the shortest clock."""
 
 
 class MatchService(match_service_pb2_grpc.MatchServiceServicer):
@@ -91,7 +92,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         self, request: pb.CreateMatchRequest, context: object
     ) -> pb.CreateMatchResponse:
         """Create a match and offer its seats."""
-        asked = _request(self._host, "CreateMatch", request)
+        asked = request_of(self._keys, "CreateMatch", request)
         try:
             played_by = settings(
                 request.rules, len(request.seats), request.target or None, request.length
@@ -105,7 +106,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         game, owner, invitations = await self._opening.create(
             played_by,
             [self._offer(offer) for offer in request.seats],
-            _per_decision(request),
+            per_decision(request),
             visibility,
             asked,
         )
@@ -122,8 +123,8 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     ) -> pb.JoinMatchResponse:
         """Seat a person."""
         token = self._token("JoinMatch", context)
-        asked = _request(self._host, "JoinMatch", request)
-        _check_name(request.name)
+        asked = request_of(self._keys, "JoinMatch", request)
+        check_name(request.name)
         wanted = request.seat if request.HasField("seat") else None
         commitment = request.client_commitment
         if commitment and (wanted is None or not _DIGEST.fullmatch(commitment)):
@@ -133,7 +134,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         chosen: list[int] = []
 
         def decide(game: Game) -> Decision:
-            at = _free_seat(game, wanted, presented, caller == _OWNER)
+            at = free_seat(game, wanted, presented, caller == _OWNER)
             chosen.append(at)
             seat_token = self._keys.token(SEAT, game.id, at, asked.key)
             return "joined", {
@@ -159,7 +160,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     ) -> pb.ReadySeatResponse:
         """Take a seat's entropy."""
         live, seat = await self._seat("ReadySeat", request.match_id, context)
-        asked = _request(self._host, "ReadySeat", request)
+        asked = request_of(self._keys, "ReadySeat", request)
 
         def decide(game: Game) -> Decision:
             one = game.seats[seat]
@@ -184,7 +185,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     ) -> pb.CancelMatchResponse:
         """Cancel a match, or note that a seat agrees to."""
         live, caller = await self._holder("CancelMatch", request.match_id, context)
-        asked = _request(self._host, "CancelMatch", request)
+        asked = request_of(self._keys, "CancelMatch", request)
 
         def decide(game: Game) -> Decision | int:
             if game.over:
@@ -207,10 +208,10 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     async def Declare(self, request: pb.DeclareRequest, context: _Context) -> pb.DeclareResponse:
         """Take a seat's answer to the declaring step."""
         live, seat = await self._seat("Declare", request.match_id, context)
-        asked = _request(self._host, "Declare", request)
+        asked = request_of(self._keys, "Declare", request)
 
         def decide(game: Game) -> Decision:
-            _check_running(game, request.expected_sequence)
+            check_running(game, request.expected_sequence)
             return "answered", {"seat": seat, "declares": request.declare}
 
         sequence = await self._host.command(live, bytes([seat]), asked, decide)
@@ -222,10 +223,10 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         card = convert.card_number(request.card)
         if card is None:
             raise ServiceError(Reason.BAD_CARD, field="card")
-        asked = _request(self._host, "PlayCard", request)
+        asked = request_of(self._keys, "PlayCard", request)
 
         def decide(game: Game) -> Decision:
-            _check_running(game, request.expected_sequence)
+            check_running(game, request.expected_sequence)
             return "played", {"seat": seat, "card": TEXT[card]}
 
         sequence = await self._host.command(live, bytes([seat]), asked, decide)
@@ -234,7 +235,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     async def Resign(self, request: pb.ResignRequest, context: _Context) -> pb.ResignResponse:
         """Give a match up."""
         live, seat = await self._seat("Resign", request.match_id, context)
-        asked = _request(self._host, "Resign", request)
+        asked = request_of(self._keys, "Resign", request)
 
         def decide(game: Game) -> Decision:
             if game.over:
@@ -249,7 +250,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     async def Rematch(self, request: pb.RematchRequest, context: _Context) -> pb.RematchResponse:
         """Seat the same person in the match that follows."""
         live, seat = await self._seat("Rematch", request.match_id, context)
-        asked = _request(self._host, "Rematch", request)
+        asked = request_of(self._keys, "Rematch", request)
         new, token = await self._opening.rematch(live, seat, asked)
         return pb.RematchResponse(
             match_id=new.game.id,
@@ -356,36 +357,6 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         return caller
 
 
-def _request(host: Host, method: str, request: Any) -> Request:
-    """Return what makes a command safe to repeat, or refuse a request id that is not a UUID."""
-    canonical = request.request_id.lower()
-    if not _UUID.fullmatch(canonical):
-        raise ServiceError(Reason.BAD_REQUEST_ID, field="request_id")
-    message: Message = request
-    content = hashlib.sha256(method.encode() + message.SerializeToString(deterministic=True))
-    return Request(host.keys.request(canonical), content.digest()[:16])
-
-
-def _per_decision(request: pb.CreateMatchRequest) -> int:
-    """Return the time for a decision in microseconds, 0 for no limit."""
-    if not request.clock.HasField("per_decision"):
-        return 0
-    duration = request.clock.per_decision
-    micros: int = duration.seconds * 1_000_000 + duration.nanos // 1000
-    if duration.seconds == 0 and duration.nanos == 0:
-        return 0
-    if not _LEAST <= micros <= _HOUR or duration.nanos < 0:
-        raise ServiceError(Reason.BAD_CLOCK, field="clock")
-    return micros
-
-
-def _check_name(name: str) -> None:
-    """Refuse a name that is too long or would move a cursor or turn a line around."""
-    categories = {unicodedata.category(character) for character in name}
-    if len(name) > 40 or categories & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}:
-        raise ServiceError(Reason.BAD_NAME, field="name")
-
-
 def _agreed_at(live: Live, seat: int) -> int:
     """Return the number of the event by which a seat agreed to cancel."""
     return next(
@@ -393,45 +364,3 @@ def _agreed_at(live: Live, seat: int) -> int:
         for one in live.audience.history
         if one.fact.kind == "cancel_agreed" and one.fact.data["seat"] == seat
     )
-
-
-def _free_seat(game: Game, wanted: int | None, invitation: bytes, owner: bool) -> int:
-    """Return the seat that a caller may take: the one asked for, or the first."""
-    if wanted is not None and wanted >= len(game.seats):
-        raise ServiceError(Reason.BAD_SEAT, field="seat")
-    if game.over:
-        raise ServiceError(Reason.MATCH_OVER)
-    invited = next(
-        (
-            at
-            for at, one in enumerate(game.created_seats)
-            if invitation and one.invitation == invitation
-        ),
-        None,
-    )
-    if wanted is None:
-        if invited is not None:
-            wanted = invited
-        else:
-            wanted = next((at for at, one in enumerate(game.seats) if one.kind == OPEN), None)
-            if wanted is None:
-                raise ServiceError(Reason.MATCH_FULL)
-    seat = game.seats[wanted]
-    if seat.kind in (PERSON, BOT):
-        raise ServiceError(Reason.SEAT_TAKEN)
-    if seat.kind == INVITED and wanted != invited:
-        raise ServiceError(Reason.BAD_TOKEN if invitation else Reason.TOKEN_REQUIRED)
-    if seat.kind == OPEN and game.visibility == "private" and not owner:
-        raise ServiceError(Reason.BAD_TOKEN)
-    return wanted
-
-
-def _check_running(game: Game, expected: int) -> None:
-    """Refuse a decision on a match that is over, has not begun, or has moved on."""
-    if game.over:
-        raise ServiceError(Reason.MATCH_OVER)
-    if not game.match:
-        raise ServiceError(Reason.MATCH_NOT_STARTED)
-    if not game.opened <= expected <= game.sequence:
-        current = {"sequence": str(game.sequence)}
-        raise ServiceError(Reason.STALE_SEQUENCE, metadata=current)

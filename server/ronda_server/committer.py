@@ -1,0 +1,158 @@
+"""Work in groups, each group one commit, done by the one thread that owns the writing connection.
+
+Whatever waits when it is free goes into its next transaction, so a busy server pays one flush to
+disk for many plays. A caller is answered after the commit that holds its work, never before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+from ronda_server import database
+from ronda_server.errors import ConflictError, StorageError
+from ronda_server.statements import append_all
+
+T = TypeVar("T")
+
+_GROUP: Final = 256
+"""Most pieces of work in one commit."""
+_SIBLINGS: Final = 8
+_DELAY: Final = 0.002
+"""Seconds that a commit waits for company after one of more than `_SIBLINGS`: under load a larger
+group costs less than it delays, and alone nobody waits. PostgreSQL calls them commit_siblings and
+commit_delay."""
+
+
+class Committer:
+    """The writing thread of one SQLite file.
+
+    `observe(seconds, size)` is told of every commit.
+    """
+
+    def __init__(self, path: Path, observe: Callable[[float, int], None] | None = None) -> None:
+        self._path = path
+        self._observe = observe
+        self._work: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._write, name="log", daemon=True)
+        self._opened = threading.Event()
+        self._problem: sqlite3.Error | None = None
+
+    def __len__(self) -> int:
+        """Return how many pieces of work wait for a transaction."""
+        return self._work.qsize()
+
+    async def open(self) -> None:
+        """Start the thread; `StorageError` if the file cannot be opened."""
+        self._thread.start()
+        await asyncio.to_thread(self._opened.wait)
+        if self._problem:
+            raise StorageError("the database cannot be opened") from self._problem
+
+    async def close(self) -> None:
+        """Finish what waits, then close the file."""
+        self._work.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def submit(self, work: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
+        """Return a future of what `work` returns, done when it is committed."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._work.put(_Job(work, future, loop))
+        return future
+
+    def _write(self) -> None:
+        try:
+            connection = sqlite3.connect(self._path, isolation_level=None)
+            database.prepare(connection)
+        except sqlite3.Error as problem:
+            self._problem = problem
+            return
+        finally:
+            self._opened.set()
+        running = True
+        group_was = 0
+        while running:
+            jobs = [self._work.get()]
+            if group_was > _SIBLINGS:
+                time.sleep(_DELAY)
+            while len(jobs) < _GROUP and not self._work.empty():
+                jobs.append(self._work.get())
+            group = [job for job in jobs if job]
+            running = len(group) == len(jobs)
+            group_was = len(group)
+            if group:
+                started = time.perf_counter()
+                _deliver(_commit(connection, group))
+                if self._observe:
+                    self._observe(time.perf_counter() - started, len(group))
+        connection.close()
+
+
+class _Job(NamedTuple):
+    work: Callable[[sqlite3.Connection], Any]
+    future: asyncio.Future[Any]
+    loop: asyncio.AbstractEventLoop
+
+
+_Outcome = tuple[_Job, Any, Exception | None]
+
+
+def _commit(connection: sqlite3.Connection, jobs: list[_Job]) -> list[_Outcome]:
+    """Do all of `jobs` in one transaction; if one fails, each in one of its own."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        done: list[_Outcome] = [(job, job.work(connection), None) for job in jobs]
+        append_all(connection, [value for _, value, _ in done])
+        connection.execute("COMMIT")
+    except Exception as problem:  # noqa: BLE001 # whatever it is, it becomes the answer of its job
+        _roll_back(connection)
+        if len(jobs) == 1:
+            return [(jobs[0], None, _as_ours(problem))]
+        return [outcome for job in jobs for outcome in _commit(connection, [job])]
+    return done
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        try:
+            connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            # The file is gone from under us; the next transaction will say so to its caller.
+            return
+
+
+def _as_ours(problem: Exception) -> Exception:
+    if isinstance(problem, sqlite3.IntegrityError):
+        return ConflictError("someone else has written this first")
+    if isinstance(problem, sqlite3.Error):
+        error = StorageError("the storage did not take the work")
+        error.__cause__ = problem
+        return error
+    return problem
+
+
+def _deliver(outcomes: list[_Outcome]) -> None:
+    """Hand all outcomes to their loops, waking each loop once."""
+    loops: dict[asyncio.AbstractEventLoop, list[_Outcome]] = {}
+    for outcome in outcomes:
+        loops.setdefault(outcome[0].loop, []).append(outcome)
+    for loop, mine in loops.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_settle, mine)
+
+
+def _settle(outcomes: list[_Outcome]) -> None:
+    for job, value, problem in outcomes:
+        if job.future.done():  # its caller has gone; the work is committed all the same
+            continue
+        if problem:
+            job.future.set_exception(problem)
+        else:
+            job.future.set_result(value)
