@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import ipaddress
+import logging
 import signal
 import time
 from collections.abc import Callable
@@ -24,9 +25,11 @@ from ronda.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
 from ronda_bots.registry import Registry, discover
 from ronda_server import database, logs
 from ronda_server.commitments import Promises
+from ronda_server.errors import ConfigError
 from ronda_server.hosting import Host
 from ronda_server.identity import ACCESS, Keys, load_key
 from ronda_server.interceptors import Edge
+from ronda_server.listening import Listener, cannot_listen
 from ronda_server.log import SqliteLog
 from ronda_server.metrics import Metrics
 from ronda_server.opening import Opening
@@ -42,6 +45,10 @@ _SERVICES: Final = tuple(
 )
 _OPTIONS: Final = (
     ("grpc.so_reuseport", 0),  # two servers must never share a port in silence
+    # Calls beyond these, waiting to be looked at, are refused by lot, whoever has sent so many: no
+    # connection can fill them alone.
+    ("grpc.server_max_pending_requests", 10_000),
+    ("grpc.server_max_pending_requests_hard_limit", 20_000),
     ("grpc.max_receive_message_length", 64 * 1024),  # the edge refuses from 16 KiB on, by reason
     ("grpc.max_metadata_size", 8 * 1024),
     ("grpc.absolute_max_metadata_size", 16 * 1024),
@@ -51,10 +58,6 @@ _OPTIONS: Final = (
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.server_handshake_timeout_ms", 5_000),
 )
-
-
-class ConfigError(ValueError):
-    """A configuration that no server is started with."""
 
 
 def wall_clock() -> int:
@@ -75,6 +78,8 @@ class Config:
     allow_plaintext: bool = False
     """Listen on other than loopback addresses without TLS."""
     max_matches: int = 10_000
+    max_streams: int = 256
+    """Calls and streams at once on one connection."""
     bot_delay: float = 0.0
     """Seconds that a hosted bot waits with each decision, so that people can follow."""
     drain_seconds: float = 10.0
@@ -92,7 +97,6 @@ class Server:
         self.metrics = Metrics()
         self.addresses: dict[str, str] = {}
         self.host: Host
-        self._grpc: grpc.aio.Server
         self._health = health.aio.HealthServicer()
 
     async def start(self) -> None:
@@ -124,29 +128,35 @@ class Server:
     async def _listen(self, matches: MatchService, bots: BotService) -> None:
         config = self._config
         edge = Edge(self.metrics)
-        self._grpc = grpc.aio.server(interceptors=[edge], options=_OPTIONS)
-        add_MatchServiceServicer_to_server(matches, self._grpc)
-        add_BotServiceServicer_to_server(bots, self._grpc)
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
-        if _is_loopback(config.listen):
-            add_reflection(self._grpc, _SERVICES)
+        options = (*_OPTIONS, ("grpc.max_concurrent_streams", config.max_streams))
+
+        def front(server: grpc.aio.Server) -> None:
+            add_MatchServiceServicer_to_server(matches, server)
+            add_BotServiceServicer_to_server(bots, server)
+            health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+            if _is_loopback(config.listen):
+                add_reflection(server, _SERVICES)
+
+        def probe(server: grpc.aio.Server) -> None:
+            health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+
         check_access(_SERVICES)
-        self.addresses["listen"] = _bind(self._grpc, config.listen)
-        probe = grpc.aio.server(options=_OPTIONS)
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, probe)
-        self.addresses["health_listen"] = _bind(probe, config.health_listen)
+        listener = Listener(config.listen, front, [edge], options)
+        self.addresses["listen"] = _at(config.listen, listener.port)
+        probed = Listener(config.health_listen, probe, [edge], options)
+        self.addresses["health_listen"] = _at(config.health_listen, probed.port)
         host, port = _split(config.metrics_listen)
         try:
             http, _ = await asyncio.to_thread(start_http_server, port, host, self.metrics.registry)
         except OSError:
-            raise ConfigError(_cannot_listen(config.metrics_listen)) from None
+            raise ConfigError(cannot_listen(config.metrics_listen)) from None
         self._stack.push_async_callback(asyncio.to_thread, http.server_close)
         self._stack.push_async_callback(asyncio.to_thread, http.shutdown)
-        self.addresses["metrics_listen"] = _join(host, http.server_port)
-        await probe.start()
-        self._stack.push_async_callback(probe.stop, 0)
-        await self._grpc.start()
-        self._stack.push_async_callback(self._grpc.stop, config.drain_seconds)
+        self.addresses["metrics_listen"] = _at(config.metrics_listen, http.server_port)
+        await probed.start()
+        self._stack.push_async_callback(probed.stop, 0)
+        await listener.start()
+        self._stack.push_async_callback(listener.stop, config.drain_seconds)
         for service in ("", *_SERVICES):
             await self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
 
@@ -177,6 +187,7 @@ async def serve(config: Config, ready: Callable[[dict[str, str]], None]) -> None
 def run(config: Config, ready: Callable[[dict[str, str]], None]) -> None:
     """Run a server on the fastest loop there is; returns after a drain."""
     logs.configure(config.log_level)
+    logging.basicConfig(level=logging.WARNING, handlers=[logs.Libraries()])
     for broken in discover().broken:
         _log.warning("bot is left out", bot=broken.name, problem=broken.problem)
     # What is loaded by now stays: to look through it again and again is a tenth of all work.
@@ -205,23 +216,9 @@ def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return make
 
 
-def _bind(server: grpc.aio.Server, address: str) -> str:
-    host, _ = _split(address)
-    try:
-        port = server.add_insecure_port(address)
-    except RuntimeError:
-        port = 0
-    if not port:
-        raise ConfigError(_cannot_listen(address))
-    return _join(host, port)
-
-
-def _cannot_listen(address: str) -> str:
-    return f"cannot listen on {address}: is it in use?"
-
-
-def _join(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+def _at(address: str, port: int) -> str:
+    """Return `address` with the port that it has come to."""
+    return f"{address.rpartition(':')[0]}:{port}"
 
 
 def _split(address: str) -> tuple[str, int]:

@@ -202,3 +202,7 @@ class StorageError(ServiceError):
 
 class ConflictError(StorageError):
     """Someone else has written this number, or this match, first."""
+
+
+class ConfigError(ValueError):
+    """A configuration that no server is started with."""

@@ -146,6 +146,8 @@ class Edge(grpc.aio.ServerInterceptor):
     def _code(self, problem: BaseException, method: str) -> grpc.StatusCode:
         if isinstance(problem, ServiceError):
             return problem.code
+        if isinstance(problem, NotImplementedError):  # of a standard service, by its library
+            return grpc.StatusCode.UNIMPLEMENTED
         if isinstance(problem, asyncio.CancelledError | GeneratorExit):
             return grpc.StatusCode.CANCELLED
         if isinstance(problem, grpc.aio.AbortError):
@@ -162,6 +164,8 @@ async def _refuse(problem: BaseException, context: _Context) -> None:
     """Abort the call with what its caller may know; what grpc itself handles passes by."""
     if isinstance(problem, asyncio.CancelledError | GeneratorExit | grpc.aio.AbortError):
         return
+    if isinstance(problem, NotImplementedError):
+        await context.abort(grpc.StatusCode.UNIMPLEMENTED, "there is no such method")
     error = problem if isinstance(problem, ServiceError) else ServiceError(Reason.INTERNAL)
     details = ((DETAILS_KEY, to_status(error).SerializeToString()),)
     await context.abort(error.code, message_of(error.reason), details)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 from collections.abc import MutableMapping
@@ -79,3 +80,20 @@ def configure(level: str = "info") -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+
+
+class Libraries(logging.Handler):
+    """Says that a library has complained, and of what kind.
+
+    Its own words are left out: they quote exceptions and requests, and who knows what is in those.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        kind = record.exc_info[0] if record.exc_info else None
+        structlog.get_logger(record.name).log(
+            record.levelno,
+            "a library complains",
+            library=record.name,
+            at=f"{record.module}:{record.lineno}",
+            problem=kind.__name__ if kind else "",
+        )

@@ -16,12 +16,12 @@ _V1 = "grpc.reflection.v1.ServerReflection"
 def add_reflection(server: grpc.aio.Server, services: Iterable[str]) -> None:
     """Let tools ask `server` what it serves."""
     names = (*services, "grpc.health.v1.Health", _V1, reflection.SERVICE_NAME)
-    reflection.enable_server_reflection(names, server)
     servicer = reflection.aio.ReflectionServicer(names)
     handler = grpc.stream_stream_rpc_method_handler(
         servicer.ServerReflectionInfo,
         request_deserializer=reflection_pb2.ServerReflectionRequest.FromString,
         response_serializer=reflection_pb2.ServerReflectionResponse.SerializeToString,
     )
-    generic = grpc.method_handlers_generic_handler(_V1, {"ServerReflectionInfo": handler})
-    server.add_generic_rpc_handlers((generic,))
+    for name in (_V1, reflection.SERVICE_NAME):
+        generic = grpc.method_handlers_generic_handler(name, {"ServerReflectionInfo": handler})
+        server.add_generic_rpc_handlers((generic,))

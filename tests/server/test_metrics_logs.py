@@ -31,8 +31,7 @@ from ronda_core.cards import PACK, Card
 from ronda_core.match import Cause, Outcome
 from ronda_core.rules import PRESETS
 from ronda_server import app, logs
-from ronda_server.app import ConfigError
-from ronda_server.errors import Reason
+from ronda_server.errors import ConfigError, Reason
 from ronda_server.identity import ACCESS
 from ronda_server.metrics import code_label
 

@@ -21,6 +21,9 @@ from ronda_cli.output import Failure
 @click.option("--allow-plaintext", is_flag=True, help="Listen beyond this machine without TLS.")
 @click.option("--max-matches", type=click.IntRange(1), help="Matches held at once.")
 @click.option(
+    "--max-streams", type=click.IntRange(1), help="Calls and streams at once on a connection."
+)
+@click.option(
     "--bot-delay", type=click.FloatRange(0, 60), help="Seconds a bot waits with each decision."
 )
 @click.option("--drain-seconds", type=click.FloatRange(0), help="Time to finish when stopped.")
