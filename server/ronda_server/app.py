@@ -7,7 +7,10 @@ import contextlib
 import gc
 import ipaddress
 import logging
+import os
+import resource
 import signal
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,6 +27,7 @@ from ronda.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
 from ronda.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
 from ronda_bots.registry import Registry, discover
 from ronda_server import database, logs
+from ronda_server.bots import end_threads
 from ronda_server.commitments import Promises
 from ronda_server.errors import ConfigError
 from ronda_server.hosting import Host
@@ -39,6 +43,10 @@ from ronda_server.services.matches import MatchService
 
 _log = structlog.get_logger(__name__)
 
+_SCRAPE_SECONDS: Final = 10.0
+"""How long the metrics port waits for what a scraper has to say."""
+_LEAVE_SECONDS: Final = 1.0
+"""How long bots that think are waited for when the server leaves."""
 _SERVICES: Final = tuple(
     module.DESCRIPTOR.services_by_name[name].full_name
     for module, name in ((match_service_pb2, "MatchService"), (bot_service_pb2, "BotService"))
@@ -57,6 +65,7 @@ _OPTIONS: Final = (
     ("grpc.keepalive_timeout_ms", 20_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.server_handshake_timeout_ms", 5_000),
+    ("grpc.max_connection_idle_ms", 600_000),
 )
 
 
@@ -105,10 +114,11 @@ class Server:
         for address in (config.listen, config.health_listen, config.metrics_listen):
             _check_address(address, config.allow_plaintext)
         path = database.sqlite_path(config.database)
-        keys = Keys(await asyncio.to_thread(load_key, Path(config.key_file or f"{path}.key")))
-        await asyncio.to_thread(database.upgrade, config.database)
-        log = SqliteLog(path, self.metrics.committed)
         try:
+            self._stack.enter_context(database.claim(path))
+            await asyncio.to_thread(database.upgrade, config.database)
+            keys = Keys(await asyncio.to_thread(load_key, Path(config.key_file or f"{path}.key")))
+            log = SqliteLog(path, self.metrics.committed)
             await log.open()
             self._stack.push_async_callback(log.close)
             self.host = Host(log, keys, self._registry, self.metrics, config.now, config.bot_delay)
@@ -150,6 +160,7 @@ class Server:
             http, _ = await asyncio.to_thread(start_http_server, port, host, self.metrics.registry)
         except OSError:
             raise ConfigError(cannot_listen(config.metrics_listen)) from None
+        vars(http)["RequestHandlerClass"].timeout = _SCRAPE_SECONDS
         self._stack.push_async_callback(asyncio.to_thread, http.server_close)
         self._stack.push_async_callback(asyncio.to_thread, http.shutdown)
         self.addresses["metrics_listen"] = _at(config.metrics_listen, http.server_port)
@@ -190,11 +201,18 @@ def run(config: Config, ready: Callable[[dict[str, str]], None]) -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[logs.Libraries()])
     for broken in discover().broken:
         _log.warning("bot is left out", bot=broken.name, problem=broken.problem)
+    # Each caller is an open file.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     # What is loaded by now stays: to look through it again and again is a tenth of all work.
     gc.freeze()
     gc.set_threshold(50_000, 50, 50)
     with asyncio.Runner(loop_factory=_fast_loop()) as runner:
         runner.run(serve(config, ready))
+    # A bot that never comes back would keep the process; it has nothing more to say.
+    if not end_threads(_LEAVE_SECONDS):
+        sys.stdout.flush()
+        os._exit(0)
 
 
 def check_access(services: tuple[str, ...]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,13 +34,14 @@ _QUICK: Final = 8
 """Bots that think at once: more would only wait for the interpreter, and the loop with them."""
 _QUICK_SECONDS: Final = 0.1
 _THREADS: Final = 1024
+_NAME: Final = "ronda-bot"
 
 
 class Threads:
     """Where bots think: a few at a time, but one that takes long makes room for the next."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="bot")
+        self._pool = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix=_NAME)
         self._quick = asyncio.Semaphore(_QUICK)
 
     async def run(self, think: Callable[..., T], *given: Any) -> T:
@@ -56,6 +58,15 @@ class Threads:
     def close(self) -> None:
         """Begin nothing more; what thinks on is not waited for."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def end_threads(seconds: float) -> bool:
+    """Wait up to `seconds` for the bots that still think, and say whether none does."""
+    until = time.monotonic() + seconds
+    thinking = [one for one in threading.enumerate() if one.name.startswith(_NAME)]
+    for thread in thinking:
+        thread.join(max(0.0, until - time.monotonic()))
+    return not any(thread.is_alive() for thread in thinking)
 
 
 class Answer(NamedTuple):

@@ -15,11 +15,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
+import structlog
+
 from ronda_server import database
 from ronda_server.errors import ConflictError, StorageError
 from ronda_server.statements import append_all
 
 T = TypeVar("T")
+
+Observe = Callable[[float, int, bool], None]
+
+_log = structlog.get_logger(__name__)
 
 _GROUP: Final = 256
 """Most pieces of work in one commit."""
@@ -33,16 +39,17 @@ commit_delay."""
 class Committer:
     """The writing thread of one SQLite file.
 
-    `observe(seconds, size)` is told of every commit.
+    `observe` is told of every commit: the seconds, how many pieces of work, and if all is stored.
     """
 
-    def __init__(self, path: Path, observe: Callable[[float, int], None] | None = None) -> None:
+    def __init__(self, path: Path, observe: Observe | None = None) -> None:
         self._path = path
         self._observe = observe
         self._work: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="log", daemon=True)
         self._opened = threading.Event()
         self._problem: sqlite3.Error | None = None
+        self._failing = False
 
     def __len__(self) -> int:
         """Return how many pieces of work wait for a transaction."""
@@ -89,10 +96,21 @@ class Committer:
             group_was = len(group)
             if group:
                 started = time.perf_counter()
-                _deliver(_commit(connection, group))
-                if self._observe:
-                    self._observe(time.perf_counter() - started, len(group))
+                outcomes = _commit(connection, group)
+                _deliver(outcomes)
+                self._tell(outcomes, time.perf_counter() - started)
         connection.close()
+
+    def _tell(self, outcomes: list[_Outcome], seconds: float) -> None:
+        """Say when the storage fails, once, and when it is back."""
+        problem = next((problem for _, _, problem in outcomes if _is_failure(problem)), None)
+        if problem and not self._failing:
+            _log.error("the storage does not take commits", problem=str(problem.__cause__))
+        elif self._failing and not problem:
+            _log.warning("the storage takes commits again")
+        self._failing = problem is not None
+        if self._observe:
+            self._observe(seconds, len(outcomes), problem is None)
 
 
 class _Job(NamedTuple):
@@ -108,6 +126,10 @@ def _commit(connection: sqlite3.Connection, jobs: list[_Job]) -> list[_Outcome]:
     """Do all of `jobs` in one transaction; if one fails, each in one of its own."""
     try:
         connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.Error as problem:  # it has waited its time already, for all of them
+        _roll_back(connection)  # it may have begun all the same
+        return [(job, None, _as_ours(problem)) for job in jobs]
+    try:
         done: list[_Outcome] = [(job, job.work(connection), None) for job in jobs]
         append_all(connection, [value for _, value, _ in done])
         connection.execute("COMMIT")
@@ -136,6 +158,10 @@ def _as_ours(problem: Exception) -> Exception:
         error.__cause__ = problem
         return error
     return problem
+
+
+def _is_failure(problem: Exception | None) -> bool:
+    return isinstance(problem, StorageError) and not isinstance(problem, ConflictError)
 
 
 def _deliver(outcomes: list[_Outcome]) -> None:

@@ -6,7 +6,7 @@ with the few bytes that belong to a seat appended: protobuf joins what is concat
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from google.protobuf.duration_pb2 import Duration
@@ -118,7 +118,7 @@ def match_message(game: Game, rematch_id: str = "") -> match_pb2.Match:
         seats=_seats(game.seats),
         sequence=game.sequence,
         create_time=timestamp(game.created),
-        scores=game.match.scores if game.match else [0] * game.settings.sides,
+        scores=_scores(game),
         commitment=game.commitment,
         rematch_id=rematch_id,
     )
@@ -126,6 +126,12 @@ def match_message(game: Game, rematch_id: str = "") -> match_pb2.Match:
         message.result.CopyFrom(_result(game.result))
         message.end_time.CopyFrom(timestamp(game.last_time))
     return message
+
+
+def _scores(game: Game) -> Sequence[int]:
+    if game.result:
+        return game.result.scores
+    return game.match.scores if game.match else [0] * game.settings.sides
 
 
 def lobby_view(game: Game) -> bytes:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 from alembic import command
 from alembic.config import Config
+from alembic.util import CommandError
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 
-class DatabaseUrlError(ValueError):
+class DatabaseError(ValueError):
     """A database that this server cannot use."""
 
 
@@ -25,13 +28,11 @@ def sqlite_path(url: str) -> Path:
     try:
         parsed = make_url(url)
     except ArgumentError:
-        raise DatabaseUrlError(
-            "the database is a path or a URL such as sqlite:///ronda.db"
-        ) from None
+        raise DatabaseError("the database is a path or a URL such as sqlite:///ronda.db") from None
     if parsed.get_backend_name() != "sqlite":
-        raise DatabaseUrlError("only SQLite is served so far: give a path or sqlite:///path")
+        raise DatabaseError("only SQLite is served so far: give a path or sqlite:///path")
     if not parsed.database or parsed.database == ":memory:":
-        raise DatabaseUrlError("the log is kept in a file: give its path")
+        raise DatabaseError("the log is kept in a file: give its path")
     return Path(parsed.database)
 
 
@@ -60,6 +61,24 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
+@contextlib.contextmanager
+def claim(path: Path) -> Iterator[None]:
+    """Have the database at `path` for this process alone, until it leaves or is killed.
+
+    `DatabaseError` if another server has it: each would think that it alone knows how matches
+    stand.
+    """
+    # Not the database itself: SQLite's own locks on a file go when any handle of it is closed.
+    with Path(f"{path}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DatabaseError(
+                f"another server uses {path}: stop it, or give this one a database of its own"
+            ) from None
+        yield
+
+
 def upgrade(url: str) -> str:
     """Bring the database to the newest schema, all or nothing, and return its revision."""
     path = sqlite_path(url)
@@ -74,7 +93,13 @@ def upgrade(url: str) -> str:
             config = Config()
             config.set_main_option("script_location", str(scripts).replace("%", "%%"))
             config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            try:
+                command.upgrade(config, "head")
+            except CommandError:
+                raise DatabaseError(
+                    f"{path} is not a database of this version of ronda: a newer one made it, or"
+                    " something else did"
+                ) from None
             return str(
                 connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
             )

@@ -204,5 +204,9 @@ class ConflictError(StorageError):
     """Someone else has written this number, or this match, first."""
 
 
+class LogError(Exception):
+    """A log that contradicts itself, or of which a part is missing."""
+
+
 class ConfigError(ValueError):
     """A configuration that no server is started with."""

@@ -13,10 +13,11 @@ from typing import Any, Final
 from ronda_core import fair
 from ronda_core import match as matches
 from ronda_core.cards import parse_card
-from ronda_core.hand import Answered, Dealt, Ended, IllegalMoveError, Played, Revealed
+from ronda_core.hand import Answered, Dealt, Ended, Played, Revealed
 from ronda_core.match import Cause, Fault, Finished, Match, MatchEvent
 from ronda_core.rules import settings
 from ronda_core.view import Event, story
+from ronda_server.errors import LogError
 from ronda_server.facts import Fact
 from ronda_server.game import (
     BOT,
@@ -31,18 +32,21 @@ from ronda_server.game import (
     Told,
 )
 
+_NOTHING: Final[dict[str, Any]] = {}
 _OPENERS: Final = frozenset({"dealt", "revealed", "played"})
 """Kinds of event that open a decision."""
-
-
-class LogError(Exception):
-    """A log that contradicts itself."""
 
 
 def create(
     match_id: str, fact: Fact, commitment: str, master: bytes
 ) -> tuple[Game, list[Happened]]:
     """Return the match that its first fact makes, dealt at once if nobody is waited for."""
+    game = _offered(match_id, fact, commitment, master)
+    happened = [Happened(fact, MatchCreated(game.created_seats))]
+    return game, happened + _number(game, _start_if_ready(game), fact.time)
+
+
+def _offered(match_id: str, fact: Fact, commitment: str, master: bytes) -> Game:
     data = fact.data
     game = Game(
         id=match_id,
@@ -60,8 +64,7 @@ def create(
         last_time=fact.time,
     )
     game.created_seats = tuple(game.seats)
-    happened = [Happened(fact, MatchCreated(game.created_seats))]
-    return game, happened + _number(game, _start_if_ready(game), fact.time)
+    return game
 
 
 def apply(
@@ -87,7 +90,7 @@ def _number(game: Game, steps: Iterator[_Step], time: int) -> list[Happened]:
     happened: list[Happened] = []
     for kind, public, by_seat, event in steps:
         game.sequence += 1
-        happened.append(Happened(Fact(game.sequence, time, kind, {}), public, by_seat, event))
+        happened.append(Happened(Fact(game.sequence, time, kind, _NOTHING), public, by_seat, event))
         if kind in _OPENERS:
             game.opened = game.sequence
             game.opened_at = time
@@ -105,7 +108,14 @@ _Step = tuple[str, Told, tuple[Event, ...] | None, MatchEvent | None]
 
 def _joined(game: Game, data: dict[str, Any]) -> Iterator[_Step]:
     at = data["seat"]
-    seat = SeatState(
+    seat = _joining(data)
+    _sit(game, at, seat)
+    yield "joined", SeatJoined(at, seat.identity, seat.name, seat.client_commitment), None, None
+    yield from _start_if_ready(game)
+
+
+def _joining(data: dict[str, Any]) -> SeatState:
+    return SeatState(
         kind=PERSON,
         identity=data["identity"],
         name=data["name"],
@@ -113,9 +123,6 @@ def _joined(game: Game, data: dict[str, Any]) -> Iterator[_Step]:
         client_commitment=data["commitment"],
         ready=not data["commitment"],
     )
-    _sit(game, at, seat)
-    yield "joined", SeatJoined(at, seat.identity, seat.name, seat.client_commitment), None, None
-    yield from _start_if_ready(game)
 
 
 def _ready(game: Game, data: dict[str, Any]) -> Iterator[_Step]:
@@ -266,6 +273,26 @@ def latest(
     """Return a match as its log leaves it, and all that happened in it."""
     try:
         steps = list(replay(match_id, facts, commitment, master))
-    except (IllegalMoveError, LookupError, ValueError) as problem:
+    except LogError:
+        raise
+    except Exception as problem:  # whatever a damaged row makes of it
         raise LogError(f"match {match_id} does not replay") from problem
     return steps[-1][0], [one for _, happened in steps for one in happened]
+
+
+def ended(
+    match_id: str, lobby: list[Fact], commitment: str, sequence: int, time: int, result: Finished
+) -> Game:
+    """Return a match that is over as a list shows it, without replaying a single card.
+
+    `lobby` is what happened before the first deal.
+    """
+    first, *rest = lobby
+    game = _offered(match_id, first, commitment, b"")
+    for fact in rest:
+        if fact.kind == "joined":
+            _sit(game, fact.data["seat"], _joining(fact.data))
+    game.sequence = sequence
+    game.last_time = time
+    game.result = result
+    return game

@@ -21,7 +21,8 @@ from ronda_core.record import Record
 from ronda_server import commitments, deadlines, fold
 from ronda_server import game as games
 from ronda_server.bots import CEILING_SECONDS, Answer, HostedBots, Threads
-from ronda_server.errors import Reason, ServiceError, StorageError
+from ronda_server.endings import told
+from ronda_server.errors import LogError, Reason, ServiceError, StorageError
 from ronda_server.game import Decision, Game, Happened
 from ronda_server.identity import Keys
 from ronda_server.live import Live, Request, Shelf
@@ -63,22 +64,43 @@ class Host:
         self._began = now()
         self._shelf = Shelf()
         self._loading: dict[str, asyncio.Task[Live]] = {}
+        self._to_load: set[str] = set()
+        self._loaded: asyncio.Task[None]
         self._tasks: set[asyncio.Task[Any]] = set()
         self._threads = Threads()
 
     def __len__(self) -> int:
-        """Return how many matches wait or run."""
-        return len(self._shelf.open)
+        """Return how many matches wait or run, those among them that are still to be loaded."""
+        return len(self._shelf.open) + len(self._to_load)
 
     async def open(self) -> None:
-        """Take up every match that is not over where its log ends."""
-        for row in await self.log.unfinished():
-            try:
-                await self.find(row.id)
-            except fold.LogError as problem:
-                # The others go on; this one waits for someone who can read what happened to it.
-                self.metrics.errors.inc()
-                _log.error("a match is left out", match=row.id, problem=str(problem))
+        """Begin to take up every match that is not over where its log ends, the newest first.
+
+        Who asks for one before its turn does not wait for the others.
+        """
+        rows = await self.log.unfinished()
+        self._to_load = {row.id for row in rows}
+        self.metrics.live_matches.set(len(self))
+        self._loaded = self.spawn(self._load_all([row.id for row in rows]))
+
+    async def loaded(self) -> None:
+        """Wait until every match is taken up that can be."""
+        await self._loaded
+
+    async def _load_all(self, match_ids: list[str]) -> None:
+        for match_id in match_ids:
+            while not self.draining:
+                try:
+                    await self.find(match_id)
+                except LogError as problem:
+                    # The others go on; this one waits for someone who can read what became of it.
+                    self._to_load.discard(match_id)
+                    self.metrics.errors.inc()
+                    _log.error("a match is left out", match=match_id, problem=str(problem))
+                except StorageError:
+                    await self.pause()
+                    continue
+                break
 
     async def close(self) -> None:
         """Stop bots and timers; every match goes on from its log, elsewhere or later."""
@@ -371,13 +393,14 @@ class Host:
 
     def _shelve(self, live: Live) -> None:
         self._shelf.put(live)
-        self.metrics.live_matches.set(len(self._shelf.open))
+        self._to_load.discard(live.game.id)
+        self.metrics.live_matches.set(len(self))
 
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
             problem = task.exception()
-            if problem and not isinstance(problem, ServiceError):
+            if problem and not isinstance(problem, ServiceError | LogError):
                 self.metrics.errors.inc()
                 _log.error("a task failed", problem=type(problem).__name__)
 
@@ -391,13 +414,5 @@ def _write_state(connection: sqlite3.Connection, game: Game) -> None:
     if game.result is None:
         set_running(connection, game.id)
         return
-    result = game.result
-    told: dict[str, Any] = {
-        "outcome": result.outcome.value,
-        "winner": result.winner,
-        "scores": result.scores,
-    }
-    if result.fault:
-        told["fault"] = [result.fault.seat, result.fault.cause.value]
-    set_ended(connection, game.id, game.state, game.last_time, told)
+    set_ended(connection, game.id, game.state, game.last_time, told(game.result))
     commitments.append(connection, game.id, game.commitment, game.state)

@@ -132,8 +132,8 @@ class Keys:
 
 def load_key(path: Path) -> bytes:
     """Return the key kept in `path`, made on first use and readable by its owner only."""
-    with contextlib.suppress(FileNotFoundError):
-        return path.read_bytes()
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        return file.read(65)  # one more than a key may have; a device would have no end
     # Written aside and then linked: there is a whole key or none, and one only, whoever is killed
     # or starts at the same moment.
     handle, aside = tempfile.mkstemp(prefix=path.name, dir=path.parent)

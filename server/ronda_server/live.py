@@ -90,7 +90,8 @@ class Live:
 
 
 _KEPT: Final = 256
-"""Matches that are over and stay in memory."""
+_KEPT_EVENTS: Final = 65_536
+"""Matches that are over and stay in memory, and events of all of them together: some 64 MB."""
 
 
 class Shelf:
@@ -99,6 +100,7 @@ class Shelf:
     def __init__(self) -> None:
         self.open: dict[str, Live] = {}
         self._over: OrderedDict[str, Live] = OrderedDict()
+        self._events = 0
 
     def __iter__(self) -> Iterator[Live]:
         """Go through all of them as they are now."""
@@ -115,6 +117,10 @@ class Shelf:
             self.open[match_id] = live
             return
         self.open.pop(match_id, None)
+        if match_id in self._over:
+            return
         self._over[match_id] = live
-        while len(self._over) > _KEPT:
-            self._over.popitem(last=False)
+        self._events += live.game.sequence
+        while len(self._over) > _KEPT or (self._events > _KEPT_EVENTS and len(self._over) > 1):
+            _, first = self._over.popitem(last=False)
+            self._events -= first.game.sequence

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Row, func, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from ronda_server import database
-from ronda_server.committer import Committer
-from ronda_server.errors import StorageError
+from ronda_server.committer import Committer, Observe
+from ronda_server.errors import LogError, StorageError
 from ronda_server.facts import Fact
 from ronda_server.schema import commitment, event, match, secret
 
@@ -48,13 +48,32 @@ class CommitmentRow(NamedTuple):
     hash: str
 
 
+class Lobby(NamedTuple):
+    """A match before its first deal, and how long it became."""
+
+    facts: list[Fact]
+    sequence: int
+    commitment: str
+
+
+_FACT: Final = (
+    event.c.sequence,
+    event.c.time,
+    event.c.kind,
+    event.c.data,
+    event.c.request,
+    event.c.content,
+)
+_LOBBY: Final = ("created", "joined", "ready")
+
+
 class SqliteLog:
     """The log in an SQLite file.
 
-    `observe(seconds, size)` is told of every commit.
+    `observe` is told of every commit, as `Committer` tells it.
     """
 
-    def __init__(self, path: Path, observe: Callable[[float, int], None] | None = None) -> None:
+    def __init__(self, path: Path, observe: Observe | None = None) -> None:
         self._engine = database.engine(path)
         self.committer = Committer(path, observe)
 
@@ -116,28 +135,22 @@ class SqliteLog:
         """Return what was published for a scope."""
         return await _read_on_thread(self._commitment, scope)
 
+    async def lobbies(self, match_ids: Sequence[str]) -> dict[str, Lobby]:
+        """Return what lists need of matches: what was before their first deal, and their length."""
+        return await _read_on_thread(self._lobbies, match_ids)
+
     async def master(self, scope: str) -> bytes:
         """Return the secret of a scope, for the one who deals."""
         return await _read_on_thread(self._master, scope)
 
     def _read(self, match_id: str, after: int) -> list[Fact]:
         wanted = (
-            select(
-                event.c.sequence,
-                event.c.time,
-                event.c.kind,
-                event.c.data,
-                event.c.request,
-                event.c.content,
-            )
+            select(*_FACT)
             .where(event.c.match_id == match_id, event.c.sequence > after)
             .order_by(event.c.sequence)
         )
         with self._engine.connect() as connection:
-            return [
-                Fact(row[0], row[1], row[2], json.loads(row[3]), row[4], row[5])
-                for row in connection.execute(wanted)
-            ]
+            return [_fact(row) for row in connection.execute(wanted)]
 
     def _matches(self, wanted: ColumnElement[bool], count: int) -> list[MatchRow]:
         query = select(match).where(wanted).order_by(match.c.number.desc())
@@ -168,15 +181,31 @@ class SqliteLog:
         with self._engine.connect() as connection:
             return [(row[0], row[1]) for row in connection.execute(query)]
 
+    def _lobbies(self, match_ids: Sequence[str]) -> dict[str, Lobby]:
+        of_these = event.c.match_id.in_(match_ids)
+        before = select(event.c.match_id, *_FACT).where(of_these, event.c.kind.in_(_LOBBY))
+        last = select(event.c.match_id, func.max(event.c.sequence)).where(of_these)
+        told = select(commitment.c.scope, commitment.c.commitment)
+        facts: dict[str, list[Fact]] = {}
+        with self._engine.connect() as connection:
+            for row in connection.execute(before.order_by(event.c.sequence)):
+                facts.setdefault(row[0], []).append(_fact(row[1:]))
+            sequences = _pairs(connection.execute(last.group_by(event.c.match_id)))
+            commitments = _pairs(connection.execute(told.where(commitment.c.scope.in_(match_ids))))
+        return {
+            match_id: Lobby(some, sequences[match_id], _there(commitments.get(match_id), match_id))
+            for match_id, some in facts.items()
+        }
+
     def _commitment(self, scope: str) -> str:
         query = select(commitment.c.commitment).where(commitment.c.scope == scope).limit(1)
         with self._engine.connect() as connection:
-            return str(connection.execute(query).scalar_one())
+            return str(_there(connection.execute(query).scalar(), scope))
 
     def _master(self, scope: str) -> bytes:
         query = select(secret.c.master).where(secret.c.scope == scope)
         with self._engine.connect() as connection:
-            return bytes(connection.execute(query).scalar_one())
+            return bytes(_there(connection.execute(query).scalar(), scope))
 
 
 async def _read_on_thread(read: Callable[..., T], *asked: Any) -> T:
@@ -185,6 +214,25 @@ async def _read_on_thread(read: Callable[..., T], *asked: Any) -> T:
         return await asyncio.to_thread(read, *asked)
     except (DBAPIError, PoolTimeout) as problem:
         raise StorageError("the storage cannot be read") from problem
+
+
+def _pairs(rows: Iterable[Any]) -> dict[str, Any]:
+    return {row[0]: row[1] for row in rows}
+
+
+def _fact(row: Any) -> Fact:
+    try:
+        data = json.loads(row[3])
+    except (TypeError, ValueError):
+        raise LogError(f"event {row[0]} is no JSON") from None
+    return Fact(row[0], row[1], row[2], data, row[4], row[5])
+
+
+def _there(value: T | None, scope: str) -> T:
+    """Return what the database holds of a scope; a part of it may have been lost."""
+    if value is None:
+        raise LogError(f"the promise of {scope} is missing")
+    return value
 
 
 def _match_row(row: Row[Any]) -> MatchRow:

@@ -70,6 +70,9 @@ class Metrics:
             buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
             registry=registry,
         )
+        self.commit_failures = Counter(
+            "ronda_commit_failures", "Commits that the storage did not take.", registry=registry
+        )
         self.bot_seconds = Histogram(
             "ronda_bot_decision_seconds",
             "Time of a bot's decision.",
@@ -80,8 +83,10 @@ class Metrics:
             "ronda_internal_errors", "Unknown exceptions answered.", registry=registry
         )
 
-    def committed(self, seconds: float, size: int) -> None:
-        """Note a commit."""
+    def committed(self, seconds: float, size: int, stored: bool) -> None:
+        """Note a commit, or one that failed."""
+        if not stored:
+            self.commit_failures.inc()
         self.commit_seconds.observe(seconds)
         self.commit_size.observe(size)
 

@@ -24,6 +24,9 @@ _RESUMABLE: Final = 1000
 _BEHIND: Final = 64
 """Events that a reader may fall behind before it is given a view instead."""
 
+_MADE: Final = 128
+"""Serialised events kept for the next watcher: all that are near the end want the same ones."""
+
 
 class Watcher:
     """One stream: whose it is, and what wakes it."""
@@ -76,7 +79,7 @@ class Audience:
 
     def __init__(self, now: Callable[[], int], metrics: Metrics) -> None:
         self.history: list[Happened] = []
-        self._frames: list[dict[int | None, bytes]] = []
+        self._frames: dict[tuple[int, int | None], bytes] = {}
         self._now = now
         self._metrics = metrics
         self._watchers: set[Watcher] = set()
@@ -95,7 +98,6 @@ class Audience:
         """Tell everybody what is committed; `game` is the state after it."""
         self._game = game
         self.history += happened
-        self._frames += [{} for _ in happened]
         for watcher in self._watchers:
             watcher.wake()
 
@@ -125,7 +127,9 @@ class Audience:
             at = self.last
             yield self._view(watcher.seat)
         elif at == self.last:
-            yield convert.heartbeat_frame(self._sent(), at)
+            # Of who wants views, the one of this event may have been lost with the connection.
+            here = convert.heartbeat_frame(self._sent(), at)
+            yield self._view(watcher.seat) if include_views else here
         while True:
             if watcher.taken_over:
                 yield self._ended(StreamEnded.REASON_TAKEN_OVER, at)
@@ -171,11 +175,14 @@ class Audience:
         """Return event `number` as `seat` is told it, made once for each class of viewers."""
         happened = self.history[number - 1]
         viewer = seat if happened.by_seat is not None else None
-        frames = self._frames[number - 1]
-        made = frames.get(viewer)
+        frames = self._frames
+        made = frames.get((number, viewer))
         if made is None:
             assert self._game
-            made = frames[viewer] = convert.event_bytes(happened, self._game, viewer)
+            made = convert.event_bytes(happened, self._game, viewer)
+            frames[number, viewer] = made
+            if len(frames) > _MADE:
+                del frames[next(iter(frames))]
         return made
 
     def _view(self, seat: int | None) -> bytes:

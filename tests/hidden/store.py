@@ -124,7 +124,7 @@ def log_in_memory(kept: Store) -> type[SqliteLog]:
                 connection.rollback()
                 future.set_exception(_as_told(problem))
             if self.committer._observe:
-                self.committer._observe(0.0, 1)
+                self.committer._observe(0.0, 1, True)
             return future
 
     return InMemory

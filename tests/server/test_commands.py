@@ -43,6 +43,8 @@ BAD_NAMES = {
     "a line separator": "a\u2028b",
     "a zero-width joiner": "a\u200db",
     "a character for private use": "\ue000",
+    "spaces": "   ",
+    "letters that show nothing": "\u3164\u115f \u2800",
 }
 BAD_REQUEST_IDS = {
     "none": "",

@@ -19,6 +19,7 @@ from ronda.v1 import match_service_pb2 as pb
 from ronda_bots.registry import Registry
 from ronda_core import fair
 from ronda_core.record import read
+from ronda_server import fold
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.identity import Keys
 
@@ -366,3 +367,43 @@ async def test_no_master_and_no_token_is_in_any_list(client: Client) -> None:
     assert not [secret for secret in secrets if secret.encode() in told]
     assert master not in told
     assert base64.b64encode(master) not in told
+
+
+ENDINGS = ("hand", "forfeit", "cancelled", "cancelled before the deal")
+
+
+async def _end(client: Client, ending: str, players: int) -> Table:
+    if ending == "cancelled before the deal":
+        table = Table(client, await client.create(*["open"] * players, rules="cafe"))
+        table.tokens[0] = (await client.join(table.id, name="Amina")).seat_token
+        await table.act("CancelMatch", table.owner)
+        return table
+    table = await seat_all(client, "arabic" if ending == "hand" else "cafe", players)
+    if ending == "hand":
+        await table.play_out()
+    elif ending == "forfeit":
+        await table.act("Resign", players - 1)
+    else:
+        await table.act("CancelMatch", table.owner)
+    return table
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("players", [2, 3, 4])
+async def test_a_match_that_is_over_is_listed_as_it_is_shown_without_a_replay(
+    start: Any, monkeypatch: pytest.MonkeyPatch, ending: str, players: int
+) -> None:
+    before = await start()
+    table = await _end(before, ending, 2 if ending == "hand" else players)
+    shown = await table.match()
+    await stop(before)
+    client = await start()
+
+    def replayed(*_: object) -> None:
+        raise AssertionError("a list replays a match")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fold, "latest", replayed)
+        listed = await client.matches.ListMatches(pb.ListMatchesRequest())
+    assert list(listed.matches) == [shown]
+    assert await table.again(client).match() == shown

@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 import pytest
+import structlog
 from tests.server.conftest import Client, request_id, stop
 from tests.server.tables import Table, held_up, refused, seat_all, unchanged, until, watching
 
@@ -32,7 +33,7 @@ class Commits:
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def __call__(self, _seconds: float, size: int) -> None:
+    def __call__(self, _seconds: float, size: int, _stored: bool) -> None:
         self.sizes.append(size)
 
 
@@ -538,3 +539,47 @@ async def test_a_server_that_restarts_after_a_failure_holds_what_was_answered_an
     again = table.again(await start())
     assert await again.seen() == seen
     await again.step()
+
+
+def test_work_that_finds_the_storage_locked_waits_once_for_all_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "ronda.db"
+    database.upgrade(str(path))
+    holder = sqlite3.connect(path, isolation_level=None)
+    writer = sqlite3.connect(path, isolation_level=None, timeout=0)
+    holder.execute("BEGIN IMMEDIATE")
+    begun: list[str] = []
+    writer.set_trace_callback(begun.append)
+    done: list[sqlite3.Connection] = []
+    jobs: list[Any] = [committer._Job(done.append, None, None) for _ in range(9)]
+    outcomes = committer._commit(writer, jobs)
+    assert [type(problem) for _, _, problem in outcomes] == [StorageError] * 9
+    assert begun == ["BEGIN IMMEDIATE"]
+    assert not done
+    holder.close()
+    assert [problem for _, _, problem in committer._commit(writer, jobs)] == [None] * 9
+    assert len(done) == 9
+    writer.close()
+
+
+async def test_storage_that_fails_is_told_once_and_counted_and_so_is_its_return(
+    client: Client, storage: Storage
+) -> None:
+    table = await seat_all(client)
+    with structlog.testing.capture_logs() as told:
+        for _ in range(3):
+            storage.readonly = True
+            for _ in range(2):
+                with refused(Reason.STORAGE_UNAVAILABLE):
+                    await table.step()
+            storage.readonly = False
+            await table.step()
+    events = [line["event"] for line in told if line["event"].startswith("the storage")]
+    assert (
+        events
+        == [
+            "the storage does not take commits",
+            "the storage takes commits again",
+        ]
+        * 3
+    )
+    assert client.server.metrics.commit_failures._value.get() >= 6

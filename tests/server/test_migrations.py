@@ -156,7 +156,7 @@ database.upgrade({str(path)!r})
     ],
 )
 def test_a_database_that_cannot_hold_the_log_is_refused_by_name(url: str) -> None:
-    with pytest.raises(database.DatabaseUrlError):
+    with pytest.raises(database.DatabaseError):
         database.sqlite_path(url)
 
 

@@ -19,6 +19,10 @@ _UUID: Final = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a
 _HOUR: Final = 3_600_000_000
 _LEAST: Final = 100_000
 """Microseconds of the shortest clock."""
+_BLANK: Final = dict.fromkeys(map(ord, "\u115f\u1160\u2800\u3164\uffa0"))
+"""Letters and symbols that show nothing."""
+_MOVING: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Categories of what moves a cursor, turns a line around or may mean anything."""
 
 
 def request_of(keys: Keys, method: str, request: Any) -> Request:
@@ -27,6 +31,7 @@ def request_of(keys: Keys, method: str, request: Any) -> Request:
     if not _UUID.fullmatch(canonical):
         raise ServiceError(Reason.BAD_REQUEST_ID, field="request_id")
     message: Message = request
+    request.request_id = canonical
     content = hashlib.sha256(method.encode() + message.SerializeToString(deterministic=True))
     return Request(keys.request(canonical), content.digest()[:16])
 
@@ -45,9 +50,10 @@ def per_decision(request: pb.CreateMatchRequest) -> int:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that is too long or would move a cursor or turn a line around."""
+    """Refuse a name that is too long, shows nothing, moves a cursor or turns a line around."""
     categories = {unicodedata.category(character) for character in name}
-    if len(name) > 40 or categories & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}:
+    blank = name and not name.translate(_BLANK).strip()
+    if blank or len(name) > 40 or categories & _MOVING:
         raise ServiceError(Reason.BAD_NAME, field="name")
 
 

@@ -18,12 +18,13 @@ from ronda_core.record import write
 from ronda_core.rules import RulesError, settings
 from ronda_server import convert
 from ronda_server.commitments import Promises
-from ronda_server.errors import Reason, ServiceError
-from ronda_server.fold import LogError
+from ronda_server.endings import ended_game
+from ronda_server.errors import LogError, Reason, ServiceError
 from ronda_server.game import BOT, INVITED, OPEN, Decision, Game, forfeit
 from ronda_server.hosting import Host
 from ronda_server.identity import SEAT, bearer
 from ronda_server.live import Live, Offer
+from ronda_server.log import MatchRow
 from ronda_server.opening import Opening
 from ronda_server.services.checks import (
     check_name,
@@ -74,19 +75,28 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         below = self._page(request.page_token, f"matches:{state}:")
         rows = await self._host.log.listed(state, below, size + 1)
         shown = rows[:size]
-        found = [live for row in shown if (live := await self._listed(row.id))]
+        found = await self._listed(shown)
         token = self._keys.page(f"matches:{state}:{shown[-1].number}") if len(rows) > size else ""
         return pb.ListMatchesResponse(
-            matches=[convert.match_message(live.game, live.rematch_id) for live in found],
+            matches=[convert.match_message(game, rematch_id) for game, rematch_id in found],
             next_page_token=token,
         )
 
-    async def _listed(self, match_id: str) -> Live | None:
-        """Return a match for a list; one whose log cannot be read does not hide the others."""
-        try:
-            return await self._host.find(match_id)
-        except LogError:
-            return None
+    async def _listed(self, rows: list[MatchRow]) -> list[tuple[Game, str]]:
+        """Return matches for a list; one whose log cannot be read does not hide the others."""
+        over = await self._host.log.lobbies([row.id for row in rows if row.result])
+        found = []
+        for row in rows:
+            try:
+                if row.result and row.id in over:
+                    game, rematch_id = ended_game(row, over[row.id]), row.rematch_id or ""
+                else:
+                    live = await self._host.find(row.id)
+                    game, rematch_id = live.game, live.rematch_id
+            except LogError:
+                continue
+            found.append((game, rematch_id))
+        return found
 
     async def CreateMatch(
         self, request: pb.CreateMatchRequest, context: object

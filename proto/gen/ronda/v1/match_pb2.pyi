@@ -32,7 +32,11 @@ class _VisibilityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Visibility
     VISIBILITY_PUBLIC: _Visibility.ValueType  # 1
     """It is listed, and everyone may watch it."""
     VISIBILITY_UNLISTED: _Visibility.ValueType  # 2
-    """It is not in ListMatches; whoever knows its id may watch it."""
+    """It is not in ListMatches; whoever knows its id may watch it and take an open seat.
+
+    Its id is no secret: ids are published ahead in ListCommitments. Whom you do not invite by a
+    token you keep out with VISIBILITY_PRIVATE only.
+    """
     VISIBILITY_PRIVATE: _Visibility.ValueType  # 3
     """Only who holds one of its tokens may see it; for everyone else it is MATCH_NOT_FOUND."""
 
@@ -44,7 +48,11 @@ VISIBILITY_UNSPECIFIED: Visibility.ValueType  # 0
 VISIBILITY_PUBLIC: Visibility.ValueType  # 1
 """It is listed, and everyone may watch it."""
 VISIBILITY_UNLISTED: Visibility.ValueType  # 2
-"""It is not in ListMatches; whoever knows its id may watch it."""
+"""It is not in ListMatches; whoever knows its id may watch it and take an open seat.
+
+Its id is no secret: ids are published ahead in ListCommitments. Whom you do not invite by a
+token you keep out with VISIBILITY_PRIVATE only.
+"""
 VISIBILITY_PRIVATE: Visibility.ValueType  # 3
 """Only who holds one of its tokens may see it; for everyone else it is MATCH_NOT_FOUND."""
 Global___Visibility: _TypeAlias = Visibility  # noqa: Y015

@@ -222,7 +222,8 @@ class CreateMatchRequest(_message.Message):
     request_id: _builtins.str
     """A UUID of the caller's making, which makes a retry safe; required.
 
-    The same id with the same content returns the first response.
+    Make it at random and keep it to yourself: the same id with the same content returns the first
+    response, a token included.
     """
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatOffer]:
@@ -323,7 +324,8 @@ class JoinMatchRequest(_message.Message):
     request_id: _builtins.str
     """A UUID of the caller's making, which makes a retry safe; required.
 
-    The same id with the same content returns the first response.
+    Make it at random and keep it to yourself: the same id with the same content returns the first
+    response, a token included.
     """
     def __init__(
         self,
@@ -687,7 +689,8 @@ class RematchRequest(_message.Message):
     request_id: _builtins.str
     """A UUID of the caller's making, which makes a retry safe; required.
 
-    The same id with the same content returns the first response.
+    Make it at random and keep it to yourself: the same id with the same content returns the first
+    response, a token included.
     """
     def __init__(
         self,
@@ -757,6 +760,8 @@ class WatchMatchRequest(_message.Message):
     """Whether a View follows the last event of each step, with the same number.
 
     A play may bring a deal or the end with it: such events come together, and one View after them.
+    A stream that is resumed after the last event begins with the View of it. A View that is older
+    than the `sequence` of your own last command was on its way already: skip it.
     """
     def __init__(
         self,
