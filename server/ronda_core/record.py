@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 from ronda_core.cards import CARDS, BadCardError, Card, cards_text, parse_cards
 from ronda_core.fair import Entry
 from ronda_core.hand import Award, Dealt, Ended, Played, Revealed
+from ronda_core.instants import instant
 from ronda_core.match import Cause, Fault, Finished, Match, MatchEvent
 from ronda_core.rules import Settings
 from ronda_core.strict_json import Fields, RecordError, every, number, octets, only, parse
@@ -236,7 +237,10 @@ class Scribe:
                 self._result = event
 
     def record(self, end: str) -> Record:
-        """Return the record of the match, which must be over."""
+        """Return the record of the match, which must be over.
+
+        A clock may be put back while a match runs: an `end` before the start becomes the start.
+        """
         result = self._result
         if result is None:
             raise RecordError("a match that goes on has no record yet")
@@ -245,7 +249,7 @@ class Scribe:
             target=self._settings.target,
             players=self._settings.players,
             length=self._settings.length,
-            end=end,
+            end=_no_sooner(end, self._about["start"]),
             hands=tuple([hand.record() for hand in self._hands]),
             score=result.scores,
             winner=None if result.winner < 0 else result.winner,
@@ -253,6 +257,11 @@ class Scribe:
             fault=result.fault,
             **self._about,
         )
+
+
+def _no_sooner(end: str, start: str) -> str:
+    first, last = instant(start), instant(end)
+    return start if first and last and last < first else end
 
 
 class _HandNotes:

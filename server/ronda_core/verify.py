@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from ronda_core import hand as hands
 from ronda_core import match as matches
+from ronda_core.claims import contradictions, is_name
 from ronda_core.fair import SCHEME, Dealer, commitment
 from ronda_core.hand import (
     Answered,
@@ -28,19 +29,10 @@ from ronda_core.match import Cause, Fault, Finished, Match, MatchEvent, Outcome
 from ronda_core.record import FairRecord, HandRecord, Record
 from ronda_core.rules import RulesError, Settings, settings
 
-ISOLATIONS: Final = frozenset({"trusted", "process", "sandbox", "remote", "person"})
-"""How a seat's player may have been run."""
-
 _UNPROVEN: Final = "unproven: "
 _CAUSES: Final = frozenset(cause.value for cause in Cause)
 _OUTCOMES: Final = frozenset(outcome.value for outcome in Outcome)
-_ID: Final = re.compile(r"[A-Za-z0-9_-]+")
 _COMMITMENT: Final = re.compile(r"[0-9a-f]{64}")
-_TIME: Final = re.compile(
-    r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
-    r"[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)(\.[0-9]+)?"
-    r"([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
-)
 _LONGEST: Final = 0xFFFF
 """Bytes of a text that a deal may depend on: its length is two bytes."""
 
@@ -259,34 +251,8 @@ class _Paid:
 
 def _check_frame(record: Record) -> None:
     """Check what stands around the hands."""
-    _check_id("id", record.id)
-    if len(record.seats) != record.players:
-        raise ReplayError("seats", f"{record.players} seats are expected")
-    if not all(seat and seat.isprintable() for seat in record.seats):
-        raise ReplayError("seats", "a seat has no name that can be read")
-    for where, time in (("start", record.start), ("end", record.end)):
-        if not _TIME.fullmatch(time):
-            raise ReplayError(where, "a time as in RFC 3339 is expected")
-    if record.isolation is not None:
-        if len(record.isolation) != record.players:
-            raise ReplayError("isolation", "one for each seat is expected")
-        if not ISOLATIONS.issuperset(record.isolation):
-            raise ReplayError("isolation", f"one of {', '.join(sorted(ISOLATIONS))} is expected")
-    if record.tournament is not None:
-        _check_id("tournament", record.tournament)
-    for where, number, end in (
-        ("block", record.block, None),
-        ("rotation", record.rotation, record.players),
-    ):
-        if (number is None) != (record.tournament is None):
-            raise ReplayError(where, "it belongs to a tournament, and there to every match")
-        if number is not None and (number < 0 or (end is not None and number >= end)):
-            raise ReplayError(where, "out of range")
-
-
-def _check_id(where: str, text: str) -> None:
-    if not _ID.fullmatch(text):
-        raise ReplayError(where, "letters, digits, - and _ are expected")
+    for where, problem in contradictions(record):
+        raise ReplayError(where, problem)
 
 
 def _check_deals(record: Record) -> None:
@@ -331,6 +297,8 @@ def _check_entries(record: Record, fair: FairRecord) -> None:
     names = [entry.identity for entry in fair.entries]
     if any(len(name.encode()) > _LONGEST for name in names):
         raise ReplayError("fair, entries", "a name is too long")
+    if not all(map(is_name, names)):
+        raise ReplayError("fair, entries", "a name cannot be read")
     if record.tournament is None:
         if names != [*record.seats]:
             raise ReplayError("fair, entries", "they are not the seats")

@@ -22,7 +22,7 @@ DATA = Path(__file__).parent.parent / "data"
 TRUE = (DATA / "record-vectors.jsonl").read_text(encoding="utf-8").splitlines()
 FORGED = (DATA / "record-forged.jsonl").read_text(encoding="utf-8").splitlines()
 TABLES = [(name, n) for name, preset in rules.PRESETS.items() for n in preset.players]
-START, END = "2026-01-01T00:00:00Z", "2026-01-01T00:10:00.25+01:00"
+START, END = "2026-01-01T00:00:00Z", "2026-01-01T01:10:00.25+01:00"
 
 Data = dict[str, Any]
 quick = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
