@@ -1,6 +1,6 @@
-"""Replays of records, and the proof that a match was played by the rules from honest deals.
+"""Replays of records, and the proof that a match follows from the rules and from its master.
 
-Source: docs/records.md. A verdict names the place where a record breaks and what is wrong there,
+Source: docs/fairness.md. A verdict names the place where a record breaks and what is wrong there,
 never a card, a deck or a master.
 """
 
@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from ronda_core import hand as hands
 from ronda_core import match as matches
 from ronda_core.claims import contradictions, is_name
+from ronda_core.commitments import CANCELLED, FINISHED, Commitments
 from ronda_core.fair import SCHEME, Dealer, commitment
 from ronda_core.hand import (
     Answered,
@@ -59,7 +60,7 @@ class Verdict:
     """What can be said of a record."""
 
     proven: bool
-    """Rules and deals both hold."""
+    """Rules and deals both hold, and the list of commitments where one was given."""
     where: str = ""
     problem: str = ""
 
@@ -69,12 +70,18 @@ class Verdict:
         return self.problem.startswith(_UNPROVEN)
 
 
-def verify(record: Record) -> Verdict:
-    """Judge `record`: by the rules first, then by the deals."""
+def verify(record: Record, listed: Commitments | None = None) -> Verdict:
+    """Judge `record`: by the rules first, then by the deals, then by the list of commitments.
+
+    Without a list nothing is known of when its commitment was made: the deals of an invented match
+    follow from a master that its inventor chose.
+    """
     try:
         _check_rules(record)
         _check_frame(record)
         _check_deals(record)
+        if listed is not None:
+            _check_list(record, listed)
     except ReplayError as error:
         return Verdict(False, error.where, error.problem)
     return Verdict(True)
@@ -311,3 +318,19 @@ def _check_entries(record: Record, fair: FairRecord) -> None:
         raise ReplayError("fair, entries", "a seat is not in the roster")
     if any(entry.entropy for entry in fair.entries):
         raise ReplayError("fair, entries", "nobody adds to the deals of a tournament")
+
+
+def _check_list(record: Record, listed: Commitments) -> None:
+    """Check that the commitment was announced, and that its match ended as the list tells."""
+    assert record.fair  # the deals were checked
+    promise = listed.find(record.tournament or record.fair.scope)
+    if promise is None:
+        raise ReplayError("fair, scope", f"{_UNPROVEN}it is not in the list of commitments")
+    if promise.commitment != record.fair.commitment:
+        raise ReplayError("fair, commitment", "the list of commitments has another one")
+    if not promise.ending:
+        raise ReplayError("outcome", f"{_UNPROVEN}the list of commitments tells of no end yet")
+    # A tournament that was cancelled has games that were not.
+    ended = CANCELLED if record.outcome == Outcome.CANCELLED else FINISHED
+    if promise.ending not in ({FINISHED, CANCELLED} if record.tournament else {ended}):
+        raise ReplayError("outcome", "the list of commitments tells another end")

@@ -8,25 +8,19 @@ that an unlucky match cannot be dropped unseen.
 from __future__ import annotations
 
 import base64
-import hashlib
 import os
 import sqlite3
 from collections import deque
 from typing import Final
 
 from ronda_core import fair
+from ronda_core.commitments import NO_HASH, entry_hash
 from ronda_server.log import SqliteLog
 
-NO_HASH: Final = "0" * 64
+__all__ = ["NO_HASH", "Promises", "append", "entry_hash"]
+
 _AHEAD: Final = 64
 """Scopes made at a time, and kept in store at least by half."""
-
-
-def entry_hash(number: int, scope: str, commitment: str, ending: str, previous: str) -> str:
-    """Return the hash of an entry: SHA-256 over its fields, each with its length before it."""
-    parts = ("ronda-fair/1/entry", str(number), scope, commitment, ending, previous)
-    data = b"".join(len(part).to_bytes(2, "big") + part.encode() for part in parts)
-    return hashlib.sha256(data).hexdigest()
 
 
 class Promises:
