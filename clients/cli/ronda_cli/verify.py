@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -11,24 +13,42 @@ from ronda_cli import lines, options, text
 from ronda_cli import output as out
 from ronda_cli.output import ExitCode, Failure
 
+if TYPE_CHECKING:
+    from ronda_core.commitments import Commitments
+    from ronda_core.record import Record
+
+_VERDICTS: Final = ("proven", "refused", "unproven", "unreadable")
+_LONGEST: Final = 4096
+"""Bytes of a line of commitments."""
+
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--commitments",
+    "promises",
+    metavar="FILE",
+    help="A saved list of commitments: prove too that each was made before.",
+)
 @options.output()
-def verify(files: tuple[str, ...], output: str) -> int:
+def verify(files: tuple[str, ...], promises: str | None, output: str) -> int:
     """Check records: rules, deals and results.
 
-    A record is proven when its deals follow from a secret that was committed to before the game
-    and every play, point and result follows from the rules. FILE may be - for stdin.
+    A record is proven when its deals follow from the master that it commits to, and every play,
+    point and result from the rules. That the commitment was made before the match, only a list of
+    commitments can tell that was had from the server: --commitments. No match counts twice.
+    FILE may be - for stdin.
 
     Exit code: 0 if all are proven; 1 if one is refused or unproven, with its place and what is
-    wrong there; 2 if something could not be read.
+    wrong there, or if the list of commitments is broken; 2 if something could not be read.
     """
+    listed = None if promises is None else _read_list(promises)
     counts: Counter[str] = Counter()
     results = []
     progress = out.Progress("records checked")
+    judge = _Judge(listed)
     for file in files:
-        for result in _judge(file):
+        for result in judge.file(file):
             counts[result["verdict"]] += 1
             if output == "jsonl":
                 out.line(out.as_json(result))
@@ -38,39 +58,106 @@ def verify(files: tuple[str, ...], output: str) -> int:
                     (out.note if result["verdict"] == "unreadable" else out.line)(_line(result))
             progress.step(counts.total())
     progress.close()
-    code = _code(counts)
-    told = {name: counts[name] for name in ("proven", "refused", "unproven", "unreadable")}
+    told = {name: counts[name] for name in _VERDICTS}
     if output == "json":
-        out.line(out.as_json({"records": counts.total(), **told, "problems": results}))
+        before = {} if listed is None else {"committed_before": counts["proven"], **_end(listed)}
+        out.line(out.as_json({"records": counts.total(), **told, **before, "problems": results}))
     else:
-        out.note(", ".join(f"{count} {name}" for name, count in told.items() if count))
-    return code
+        proven = {} if listed is None else {"proven": "proven and committed before"}
+        named = {proven.get(name, name): count for name, count in told.items()}
+        out.note(", ".join(f"{count} {name}" for name, count in named.items() if count))
+    return _code(counts)
 
 
-def _judge(file: str) -> Any:
-    from ronda_core.verify import verify as judge  # noqa: PLC0415 -- only when needed
+class _Judge:
+    """Judges the records of one run, in which no match may count twice."""
 
-    def unreadable(line: int, problem: str) -> dict[str, Any]:
-        about = {"file": file, "line": line, "id": None, "verdict": "unreadable", "where": ""}
-        return {**about, "problem": problem}
+    def __init__(self, listed: Commitments | None) -> None:
+        self._listed = listed
+        self._told: dict[tuple[object, ...], str] = {}
 
-    found = False
+    def file(self, file: str) -> Iterator[dict[str, Any]]:
+        """Yield a result for each record of a file, or for what cannot be read."""
+        found = False
+        try:
+            for number, record, problem in lines.records(file):
+                found = True
+                if record is None:
+                    yield _unreadable(file, number, problem)
+                else:
+                    yield self._judge(file, number, record)
+        except Failure as failure:
+            yield _unreadable(file, 0, str(failure))
+            return
+        if not found:
+            yield _unreadable(file, 0, "holds no record")
+
+    def _judge(self, file: str, line: int, record: Record) -> dict[str, Any]:
+        from ronda_core.verify import verify as judge  # noqa: PLC0415 -- only when needed
+
+        verdict = judge(record, self._listed)
+        told = "proven" if verdict.proven else "unproven" if verdict.unproven else "refused"
+        where, problem = verdict.where, verdict.problem
+        # What is refused counts for nothing: it cannot keep the true record from being counted.
+        again = told != "refused" and self._again(record, f"{file}:{line}")
+        if again:
+            told, (where, problem) = "refused", again
+        result: dict[str, Any] = {"file": file, "line": line, "id": record.id, "verdict": told}
+        if self._listed is not None:
+            result["committed_before"] = told == "proven"
+        return {**result, "where": where, "problem": problem}
+
+    def _again(self, record: Record, place: str) -> tuple[str, str] | None:
+        """Say where it breaks if a match is told a second time, and where the first time was."""
+        names: dict[str, tuple[object, ...]] = {"id": (record.id,)}
+        if record.tournament is not None:  # the id does not go into its deals: it could be another
+            names["rotation"] = (record.tournament, record.block, record.rotation)
+        for where, name in names.items():
+            first = self._told.setdefault(name, place)
+            if first is not place:
+                return where, f"the same match stands at {first}: it counts once"
+        return None
+
+
+def _read_list(path: str) -> Commitments:
+    """Return a saved list of commitments, checked as a whole."""
+    from ronda_core.commitments import (  # noqa: PLC0415 -- only when needed
+        BrokenListError,
+        Commitments,
+        read_entry,
+    )
+
+    listed = Commitments()
+    number = 0
     try:
-        for number, record, problem in lines.records(file):
-            found = True
-            about = {"file": file, "line": number}
-            if record is None:
-                yield unreadable(number, problem)
-                continue
-            verdict = judge(record)
-            told = "proven" if verdict.proven else "unproven" if verdict.unproven else "refused"
-            where = {"where": verdict.where, "problem": verdict.problem}
-            yield {**about, "id": record.id, "verdict": told, **where}
-    except Failure as failure:
-        yield unreadable(0, str(failure))
-        return
-    if not found:
-        yield unreadable(0, "holds no record")
+        with Path(path).open("rb") as file:
+            while raw := file.readline(_LONGEST + 1):
+                number += 1
+                if len(raw) > _LONGEST:
+                    raise Failure(f"{path}:{number}: a line of more than {_LONGEST} bytes")
+                if raw.strip():
+                    listed.append(read_entry(raw.decode("utf-8")))
+    except OSError as error:
+        raise Failure(f"{path}: cannot be read: {error.strerror}") from None
+    except BrokenListError as error:
+        raise Failure(f"{path}:{number}: the list is broken: {error}", ExitCode.NO) from None
+    except UnicodeDecodeError:
+        raise Failure(f"{path}:{number}: not UTF-8") from None
+    except ValueError as error:
+        raise Failure(f"{path}:{number}: no commitment: {error}") from None
+    if not listed.length:
+        raise Failure(f"{path}: holds no commitment")
+    out.note(f"{listed.length} commitments; the hash of the last is {listed.last_hash}")
+    return listed
+
+
+def _end(listed: Commitments) -> dict[str, Any]:
+    return {"commitments": listed.length, "last_hash": listed.last_hash}
+
+
+def _unreadable(file: str, line: int, problem: str) -> dict[str, Any]:
+    about = {"file": file, "line": line, "id": None, "verdict": "unreadable", "where": ""}
+    return {**about, "problem": problem}
 
 
 def _line(result: dict[str, Any]) -> str:
