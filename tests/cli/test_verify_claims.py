@@ -237,6 +237,15 @@ class TestCommitments:
             assert result.stderr.startswith(f"ronda: {path}:")
             assert len(result.stderr.splitlines()) == 1
 
+    def test_a_line_of_a_list_has_a_length_that_fits_into_memory(
+        self, tmp_path: Path, run: Run
+    ) -> None:
+        (entry,) = chain(("m0", "a" * 64, ""))
+        listed = save(tmp_path / "c", [entry | {"new": "x" * 5000}])
+        result = run("verify", str(RECORDS), "--commitments", listed)
+        assert result.exit_code == 2
+        assert result.stderr.startswith(f"ronda: {listed}:1: a line of more than 4096 bytes")
+
     def test_hostile_lists_reach_no_terminal(self, tmp_path: Path, run: Run) -> None:
         (entry,) = chain(("m0", "a" * 64, ""))
         for key in ENTRIES:

@@ -73,7 +73,7 @@ def test_a_leap_second_stands_only_in_the_last_minute_of_a_month_of_utc(
 ) -> None:
     at = at.replace(second=0, microsecond=0)
     last = (at.replace(day=1) + timedelta(days=32)).replace(day=1, hour=0, minute=0)
-    for minute in (at, last - timedelta(minutes=1)):
+    for minute in (at, at.replace(hour=23, minute=59), last - timedelta(minutes=1)):
         text = minute.astimezone(zone).isoformat()
         found = instant(f"{text[:17]}60{text[19:]}")
         assert (found is not None) == (minute + timedelta(minutes=1) == last)
@@ -150,7 +150,9 @@ def test_no_record_ends_before_it_starts(record: Record, one: datetime, two: dat
 def test_the_smallest_fraction_of_a_second_counts() -> None:
     tiny = "2026-01-01T00:00:00.00000000000000000000000001Z"
     assert where(RECORDS[0], start=tiny, end="2026-01-01T00:00:00.0Z") == "end"
-    assert not where(RECORDS[0], start=tiny, end=tiny.replace("1Z", "10Z"))
+    same = tiny.replace("1Z", "10Z")
+    assert not where(RECORDS[0], start=tiny, end=same)
+    assert not where(RECORDS[0], start=same, end=tiny)
 
 
 @given(moments, moments)
@@ -176,6 +178,14 @@ def test_a_detail_of_a_fault_can_be_printed_and_is_short(record: Record, detail:
     fine = len(detail) <= LONGEST_DETAIL and detail.isprintable()
     found = where(record, fault=record.fault._replace(detail=detail))
     assert found == ("" if fine else "fault, detail")
+
+
+def test_a_detail_of_a_fault_may_be_as_long_as_the_limit_and_no_longer() -> None:
+    for record in FORFEITS:
+        assert record.fault
+        for longer in (0, 1, 10**6):
+            fault = record.fault._replace(detail="a" * (LONGEST_DETAIL + longer))
+            assert where(record, fault=fault) == ("fault, detail" if longer else "")
 
 
 @pytest.mark.parametrize("mark", ["\n", "\0", "\x1b[2J", "\x9b", "\u202e", "\u2028", "\u200b"])

@@ -111,6 +111,25 @@ def test_any_change_of_an_entry_breaks_the_list(told: list[Told], data: st.DataO
 
 @given(stories(), st.data())
 @quick
+def test_an_entry_that_is_whole_in_itself_still_needs_its_number_and_the_hash_before(
+    told: list[Told], data: st.DataObject
+) -> None:
+    assume(told)
+    entries = chain(*told)
+    at = data.draw(st.integers(0, len(entries) - 1))
+    number, *texts, previous, _ = entries[at]
+    if data.draw(st.booleans()):
+        number += data.draw(st.sampled_from([-1, 1, 7]))
+    else:
+        previous = data.draw(st.sampled_from(["1" * 64, entries[at].hash]))
+    own = entry_hash(number, *texts, previous)
+    entries[at] = Listed(number, *texts, previous, own)
+    with pytest.raises(BrokenListError):
+        read_all(entries[: at + 1])
+
+
+@given(stories(), st.data())
+@quick
 def test_an_entry_left_out_told_twice_or_moved_breaks_the_list(
     told: list[Told], data: st.DataObject
 ) -> None:
