@@ -8,12 +8,12 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import environment, ronda
-from tests.cli.test_watch import process
+from tests.cli.test_watch import gone, process
 
 if sys.platform == "win32":
     pytest.skip("ends a process by signal", allow_module_level=True)
@@ -52,11 +52,17 @@ async def start(database: Path, listen: str = "127.0.0.1:0") -> Service:
     return Service(child, json.loads(line))
 
 
+Player = Callable[..., Awaitable[asyncio.subprocess.Process]]
+
+
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[Service]:
     started = await start(tmp_path / "ronda.db")
-    yield started
-    await started.stop()
+    try:
+        yield started
+        await started.stop()
+    finally:
+        await gone(started.child)
 
 
 async def answer(
@@ -80,14 +86,25 @@ async def answer(
     return told
 
 
-async def player(*args: str) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "ronda_cli", "play", *args),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=environment(),
-    )
+@pytest.fixture
+async def player() -> AsyncIterator[Player]:
+    """Start `ronda play`; whoever still sits there after a test is sent away."""
+    children = []
+
+    async def start(*args: str, command: str = "play") -> asyncio.subprocess.Process:
+        child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "ronda_cli", command, *args),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=environment(),
+        )
+        children.append(child)
+        return child
+
+    yield start
+    for child in children:
+        await gone(child)
 
 
 async def test_ready_is_one_line_of_json_with_every_address(service: Service) -> None:
@@ -101,7 +118,7 @@ async def test_a_polite_end_is_0(service: Service) -> None:
 
 @pytest.mark.parametrize("rules", ["cafe", "arabic"])
 async def test_a_person_plays_a_whole_match_and_others_watch_it(
-    service: Service, rules: str
+    service: Service, player: Player, rules: str
 ) -> None:
     target = ["--target", "21"] if rules == "cafe" else []
     child = await player("--server", service.address, "--bots", "greedy", "--rules", rules, *target)
@@ -121,7 +138,9 @@ async def test_a_person_plays_a_whole_match_and_others_watch_it(
     assert "You hold" not in seen
 
 
-async def test_a_match_that_is_over_can_still_be_looked_at(service: Service) -> None:
+async def test_a_match_that_is_over_can_still_be_looked_at(
+    service: Service, player: Player
+) -> None:
     child = await player("--server", service.address, "--bots", "greedy", "--rules", "arabic")
     told = await answer(child)
     assert child.stdout
@@ -134,13 +153,15 @@ async def test_a_match_that_is_over_can_still_be_looked_at(service: Service) -> 
     assert re.search(r"wins? the match|without a winner", out)
 
 
-async def test_who_leaves_comes_back_to_the_same_seat(service: Service) -> None:
+async def test_who_leaves_comes_back_to_the_same_seat(
+    service: Service, player: Player
+) -> None:
     child = await player("--server", service.address, "--bots", "greedy", "--rules", "arabic")
     told = await answer(child, stop_after=3)
     assert child.stdin
     child.stdin.write(b"q\n")
     await child.stdin.drain()
-    _, rest = await child.communicate()
+    _, rest = await asyncio.wait_for(child.communicate(), 60)
     assert child.returncode == 0
     again = re.search(r"ronda play (--server \S+ --match \S+)", told + rest.decode())
     assert again
@@ -152,18 +173,13 @@ async def test_who_leaves_comes_back_to_the_same_seat(service: Service) -> None:
     assert re.search(r"wins? the match|without a winner", out.splitlines()[-1])
 
 
-async def test_a_watcher_outlives_the_server(tmp_path: Path) -> None:
+async def test_a_watcher_outlives_the_server(tmp_path: Path, player: Player) -> None:
     first = await start(tmp_path / "ronda.db")
     child = await player("--server", first.address, "--bots", "greedy", "--rules", "arabic")
     told = await answer(child, stop_after=2)
     match_id = re.search(r"--match (\S+)", told)
     assert match_id
-    watching = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "ronda_cli", "watch", match_id[1], "--server", first.address),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=environment(),
-    )
+    watching = await player(match_id[1], "--server", first.address, command="watch")
     assert watching.stdout
     assert b"Match" in await watching.stdout.readline()
     assert await first.stop() == 0

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import signal
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,10 +39,12 @@ from ronda_cli.follow import Patience, Place, follow
 from ronda_cli.look import Look
 from ronda_cli.output import ExitCode, Failure
 from ronda_cli.picture import of_view
+from ronda_cli.remote import Sitting
 from ronda_cli.render import frame
+from ronda_cli.stage import Paper
 from ronda_cli.story import Cast, Other, tell
 from ronda_cli.text import labels
-from ronda_cli.updates import Happened, Seen, Update
+from ronda_cli.updates import Happened, Quiet, Seen, Update
 from ronda_core import view as views
 
 NAMES = ("Amine", "Zineb", "Idir", "Rym")
@@ -330,6 +333,45 @@ class TestFollowing:
         assert len(service.watched) == 1
 
 
+class Talkative:
+    """A client whose stream says one thing, and then no more; `meanwhile` comes with it."""
+
+    def __init__(self, meanwhile: Callable[[], object] = lambda: None) -> None:
+        self.meanwhile = meanwhile
+        self.target = target("localhost:1")
+
+    async def watch(self, match_id: str, after: int) -> AsyncIterator[Update]:
+        # What is scheduled here runs when the message is there and nobody has taken it yet.
+        asyncio.get_running_loop().call_soon(self.meanwhile)
+        yield Quiet(0)
+        await asyncio.Event().wait()
+
+
+class TestLeaving:
+    async def test_a_cancellation_that_comes_with_a_message_is_not_lost_in_a_stream(self) -> None:
+        async def through() -> None:
+            async for _ in follow(client, Place(ID), Told(), quick(quiet=60.0)):  # type: ignore[arg-type]
+                pass
+
+        client = Talkative(lambda: following.cancel())
+        following = asyncio.create_task(through())
+        done, _ = await asyncio.wait([following], timeout=5)
+        assert done
+        assert following.cancelled()
+
+    @pytest.mark.parametrize("turn", range(12))
+    async def test_ctrl_c_ends_a_sitting_whatever_it_is_doing(self, turn: int) -> None:
+        client = Talkative()
+        sitting = Sitting(client, Place(ID), Paper(), patience=quick(quiet=60.0))  # type: ignore[arg-type]
+        watching = asyncio.create_task(sitting.watch(view_picture(view_message(game(), 0))))
+        for _ in range(turn):
+            await asyncio.sleep(0)
+        watching.cancel()
+        done, _ = await asyncio.wait([watching], timeout=5)
+        assert done
+        assert watching.cancelled()
+
+
 class TestRefusals:
     def error(self, refused: RefusedError) -> grpc.aio.AioRpcError:
         trailing = grpc.aio.Metadata(
@@ -460,15 +502,26 @@ async def process(
         stderr=asyncio.subprocess.PIPE,
         env=environment(),
     )
-    if interrupt_at:
-        assert child.stdout
-        told = b""
-        while interrupt_at not in told:
-            told += await asyncio.wait_for(child.stdout.readline(), 20)
-        os.kill(child.pid, signal.SIGINT)
-    out, err = await asyncio.wait_for(child.communicate(typed), 30)
+    try:
+        if interrupt_at:
+            assert child.stdout
+            told = b""
+            while interrupt_at not in told:
+                told += await asyncio.wait_for(child.stdout.readline(), 20)
+            os.kill(child.pid, signal.SIGINT)
+        out, err = await asyncio.wait_for(child.communicate(typed), 30)
+    finally:
+        await gone(child)
     assert child.returncode is not None
     return child.returncode, out.decode(), err.decode()
+
+
+async def gone(child: asyncio.subprocess.Process) -> None:
+    """Leave no process behind, whatever became of a test."""
+    if child.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            child.kill()
+        await child.wait()
 
 
 class TestTheCommand:

@@ -122,7 +122,9 @@ async def _stream(
     async with contextlib.aclosing(client.watch(place.match_id, place.sequence)) as stream:
         while True:
             try:
-                update = await asyncio.wait_for(anext(stream), patience.quiet)
+                # Not wait_for(): Python 3.11's swallows a cancellation that comes with a message.
+                async with asyncio.timeout(patience.quiet):
+                    update = await anext(stream)
             except StopAsyncIteration:
                 break
             except TimeoutError:

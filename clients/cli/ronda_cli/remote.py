@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
 import time
 from collections import deque
@@ -88,8 +87,7 @@ class Sitting:
                 raise item.error
         finally:
             pump.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await pump
+            await asyncio.wait([pump])  # which keeps its cancellation apart from one of ours
 
     async def sit(self, known: Picture) -> None:
         """Show the match and ask the person at the terminal."""
@@ -100,7 +98,8 @@ class Sitting:
     async def _next(self) -> _Item | None:
         """Return what comes next, or None when it is time to draw the clock again."""
         try:
-            return await asyncio.wait_for(self._queue.get(), 1.0)
+            async with asyncio.timeout(1.0):  # not wait_for(): see follow
+                return await self._queue.get()
         except TimeoutError:
             return None
 
