@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ronda_arena.statistics import Interval, Mean, Tally, wilson
-from ronda_arena.table import OnStep, play_match
+from ronda_arena.table import OnFault, OnStep, play_match
 from ronda_bots.registry import BotInfo
 from ronda_core.fair import seeded_master
 from ronda_core.record import Record
@@ -23,6 +23,7 @@ def games(
     now: Callable[[], str],
     secret: Callable[[], bytes],
     on_step: OnStep | None = None,
+    on_fault: OnFault | None = None,
 ) -> Iterator[Record]:
     """Play `count` matches of `bots`, one a seat, and yield their records.
 
@@ -31,7 +32,9 @@ def games(
     """
     for game in range(count):
         master = secret() if seed is None else seeded_master(seed, game)
-        yield play_match(f"local-{game}", rules, bots, master, now=now, on_step=on_step)
+        yield play_match(
+            f"local-{game}", rules, bots, master, now=now, on_step=on_step, on_fault=on_fault
+        )
 
 
 @dataclass(frozen=True, slots=True)

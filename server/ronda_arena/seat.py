@@ -17,12 +17,14 @@ from ronda_core.match import Cause
 
 
 class BotFaultError(Exception):
-    """A bot broke its contract: its side forfeits."""
+    """A bot broke its contract: its side forfeits. A crash has the exception as its `__cause__`."""
 
-    def __init__(self, cause: Cause, detail: str) -> None:
+    def __init__(self, cause: Cause, detail: str, answer: object = None) -> None:
         super().__init__(f"{cause.value}: {detail}")
         self.cause = cause
         self.detail = detail
+        self.answer = answer
+        """What it answered, for its author alone: it may tell a hand, and is never written down."""
 
 
 class Seat:
@@ -66,7 +68,7 @@ class Seat:
         if type(answer) is not Card:
             answer = _card(answer)
         if answer not in held:
-            raise BotFaultError(Cause.ILLEGAL, "it played a card that it does not hold")
+            raise BotFaultError(Cause.ILLEGAL, "it played a card that it does not hold", answer)
         return answer
 
     def declare(self, view: View) -> bool:
@@ -81,9 +83,11 @@ class Seat:
         except BaseException as error:
             raise _crash("it was asked to declare", error) from error
         if answer is not True and answer is not False:
-            raise BotFaultError(Cause.PROTOCOL, "declare() answered with something but a bool")
+            raise BotFaultError(
+                Cause.PROTOCOL, "declare() answered with something but a bool", answer
+            )
         if answer and not may_declare:
-            raise BotFaultError(Cause.ILLEGAL, "it declared a set that it does not hold")
+            raise BotFaultError(Cause.ILLEGAL, "it declared a set that it does not hold", answer)
         return answer
 
     def observe(self, event: Event) -> None:
@@ -107,10 +111,10 @@ def _card(answer: object) -> Card:
     """Return the card that a plain number means. A subclass may lie about itself: ask its type."""
     kind = type(answer)
     if not issubclass(kind, int) or kind is bool:
-        raise BotFaultError(Cause.PROTOCOL, "play() answered with something but a card")
+        raise BotFaultError(Cause.PROTOCOL, "play() answered with something but a card", answer)
     number = int.__int__(cast("int", answer))
     if not 0 < number < len(CARDS):
-        raise BotFaultError(Cause.ILLEGAL, "play() answered with a number that is no card")
+        raise BotFaultError(Cause.PROTOCOL, "play() answered with a number that is no card", answer)
     return CARDS[number]
 
 

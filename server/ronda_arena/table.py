@@ -19,6 +19,9 @@ from ronda_core.view import private, story, view
 OnStep = Callable[[Match, tuple[MatchEvent, ...]], None]
 """Called with the state after each step and what the step did. It must change nothing."""
 
+OnFault = Callable[[int, BotFaultError], None]
+"""Called with the seat that has just forfeited and why. For its author: it may hold secrets."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -44,6 +47,7 @@ def play_match(
     place: Place | None = None,
     entries: Sequence[Entry] | None = None,
     on_step: OnStep | None = None,
+    on_fault: OnFault | None = None,
     rated: bool = False,
 ) -> Record:
     """Play a match of `bots`, one a seat, to its end and return its record.
@@ -72,7 +76,7 @@ def play_match(
         block=place.block if place else None,
         rotation=place.rotation if place else None,
     )
-    table = _Table(Match(settings, dealer.first_dealer()), scribe, on_step)
+    table = _Table(Match(settings, dealer.first_dealer()), scribe, on_step, on_fault)
     table.seat(bots, identities, dealer)
     table.play(dealer)
     return scribe.record(now())
@@ -81,12 +85,15 @@ def play_match(
 class _Table:
     """A match that goes on, its seats, and the number of its last event."""
 
-    __slots__ = ("_match", "_observers", "_on_step", "_scribe", "_seats", "_sequence")
+    __slots__ = ("_match", "_observers", "_on_fault", "_on_step", "_scribe", "_seats", "_sequence")
 
-    def __init__(self, match: Match, scribe: Scribe, on_step: OnStep | None) -> None:
+    def __init__(
+        self, match: Match, scribe: Scribe, on_step: OnStep | None, on_fault: OnFault | None
+    ) -> None:
         self._match = match
         self._scribe = scribe
         self._on_step = on_step
+        self._on_fault = on_fault
         self._seats: list[Seat] = []
         self._observers: list[tuple[int, Seat]] = []
         self._sequence = 0
@@ -156,6 +163,8 @@ class _Table:
 
     def _forfeit(self, seat: int, fault: BotFaultError) -> None:
         if self._match.result is None:
+            if self._on_fault:
+                self._on_fault(seat, fault)
             self._tell(matches.forfeit(self._match, Fault(seat, fault.cause, fault.detail)))
 
     def _tell(self, events: tuple[MatchEvent, ...]) -> None:
