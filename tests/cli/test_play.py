@@ -19,9 +19,9 @@ from ronda_bots.greedy import Greedy
 from ronda_cli import asking
 from ronda_cli.asking import LeftError, PuzzledError
 from ronda_cli.channel import keep_token, target
-from ronda_cli.client import Client
+from ronda_cli.client import Client, _update, view_picture
 from ronda_cli.follow import Place
-from ronda_cli.output import Failure, Interrupted
+from ronda_cli.output import Failure
 from ronda_cli.picture import Picture, of_view
 from ronda_cli.remote import Sitting
 from ronda_cli.stage import Screen
@@ -150,10 +150,13 @@ class TestHere:
         assert result.exit_code == 0
         assert "nothing is lost but the game" in result.stderr
 
-    def test_the_end_of_the_input_is_an_interruption(self, run: Run) -> None:
-        result = run("play", "--seed", "4", typed="1\n")
-        assert result.exit_code == 130
-        assert result.stderr.endswith("interrupted\n")
+    def test_the_end_of_the_input_leaves_and_says_how_to_play_again(self, run: Run) -> None:
+        given = ("--bots", "greedy", "--rules", "cafe", "--hands", "1", "--seed", "4")
+        result = run("play", *given, typed="1\n")
+        assert result.exit_code == 0
+        left = "You have left; nothing is lost but the game. Another one: "
+        assert result.stderr.splitlines()[-1] == f"{left}ronda play {' '.join(given)}"
+        assert "interrupted" not in result.stderr
 
     def test_a_bot_that_breaks_loses_and_the_person_is_told(
         self, run: Run, monkeypatch: pytest.MonkeyPatch
@@ -353,13 +356,36 @@ class TestThere:
         assert "is no card" in notes.said[0]
         assert len(notes.asked) == len(table.decisions) + 2
 
-    async def test_q_leaves_and_the_end_of_the_input_interrupts(
-        self, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("line", ["q", None])
+    async def test_q_leaves_and_so_does_the_end_of_the_input(
+        self, line: str | None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with pytest.raises(LeftError):
-            await sit(Table("playtash").service, ["q"], monkeypatch)
-        with pytest.raises(Interrupted):
-            await sit(Table("playtash").service, [None], monkeypatch)
+            await sit(Table("playtash").service, [line], monkeypatch)
+
+    async def test_an_answer_that_comes_too_late_is_an_answer_to_nothing(self) -> None:
+        stream = Stream(Game("playtash", 2, 4, names=("Amine", "Zineb")), seat=0, stop=40)
+        sent: list[Any] = []
+
+        class Recording:
+            async def play(self, *command: Any) -> None:
+                sent.append(command)
+
+        notes = Notes()
+        sitting = Sitting(Recording(), Place(ID), notes)  # type: ignore[arg-type]
+        sitting._sits = True
+        sitting.picture = view_picture(stream.first.view)
+        mine = next(n for n, pair in enumerate(stream.pairs, 1) if open_to_seat_0(pair))
+        for pair in stream.pairs[:mine]:
+            await sitting._take(_update(pair[0]))  # type: ignore[arg-type]
+        await sitting._take(_update(stream.pairs[mine - 1][1]))  # type: ignore[arg-type]
+        assert notes.asked
+        for pair in stream.pairs[mine:]:  # somebody else has played for this seat, to the last card
+            await sitting._take(_update(pair[0]))  # type: ignore[arg-type]
+            sitting._typed.append("1")
+            await sitting._read()
+            sitting._typed.clear()
+        assert (sent, notes.said) == ([], [])
 
     async def test_a_lost_stream_asks_nothing_twice(self, monkeypatch: pytest.MonkeyPatch) -> None:
         stream = Stream(Game("playtash", 2, 4, names=("Amine", "Zineb")), seat=0, stop=12)
@@ -444,12 +470,12 @@ class TestTheCommand:
         assert code == 0
         assert err.endswith(f"Come back with: ronda play --server {address} --match {ID}\n")
 
-    async def test_the_end_of_the_input_is_130_with_the_way_back(self) -> None:
+    async def test_the_end_of_the_input_leaves_with_the_way_back(self) -> None:
         table = Table("playtash")
         async with serving(table.service) as address:
             code, _, err = await process("play", "--server", address, "--match", ID, typed=b"")
-        assert code == 130
-        assert err.endswith(f"go on with: ronda play --server {address} --match {ID}\n")
+        assert code == 0
+        assert err.endswith(f"Come back with: ronda play --server {address} --match {ID}\n")
 
     async def test_nobody_there_is_3(self) -> None:
         code, out, err = await process("play", "--server", "127.0.0.1:1")

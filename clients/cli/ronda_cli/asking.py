@@ -26,6 +26,8 @@ def question(picture: Picture) -> str:
     if picture.phase == "declare":
         set_held = "Declare your set? (Y/n; q leaves): "
         return set_held if picture.may_declare else "No set to declare. Enter goes on: "
+    if not picture.hand:
+        return ""
     if len(picture.hand) == 1:
         return f"Enter plays {picture.hand[0]} (q leaves): "
     return f"Card (1-{len(picture.hand)} or {picture.hand[0]}; q leaves): "

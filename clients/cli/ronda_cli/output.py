@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from enum import IntEnum
 from typing import Any, Final, TextIO
 
@@ -59,23 +60,70 @@ OUTPUT_FORMATS: Final = ("table", "json", "jsonl")
 
 def line(message: object = "") -> None:
     """Write one line of data."""
-    _write(sys.stdout, f"{message}\n")
+    try:
+        _write(sys.stdout, f"{message}\n")
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        to_nowhere(sys.stdout)
+        raise unwritable(error) from None
 
 
 def note(message: str) -> None:
     """Write one line that is not data."""
-    _write(sys.stderr, f"{message}\n")
+    prompt(f"{message}\n")
 
 
 def prompt(question: str) -> None:
-    """Write a question, or what is to be rewritten, without a line's end."""
-    _write(sys.stderr, question)
+    """Write a question, or what is to be rewritten, without a line's end.
+
+    Where stderr takes nothing there is nobody to tell, and the result is what it is.
+    """
+    try:
+        _write(sys.stderr, question)
+    except OSError:
+        to_nowhere(sys.stderr)
+
+
+def leave_line() -> None:
+    """End the line of a question that was not answered, where no Enter has ended it."""
+    if not is_terminal(sys.stdin):
+        note("")
 
 
 def _write(stream: TextIO, written: str) -> None:
     # Not click's echo: it takes a stream in ASCII for a mistake and writes UTF-8.
     stream.write(written)
     stream.flush()
+
+
+def unwritable(error: OSError) -> Failure:
+    """Return the end of a command whose data cannot be written."""
+    return Failure(f"standard output cannot be written: {error.strerror or error}")
+
+
+def to_nowhere(stream: TextIO) -> None:
+    """Let the interpreter's last flush of `stream` go nowhere instead of complaining."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):  # no file behind it
+        pass
+
+
+def complete() -> None:
+    """Give the program the standard streams that it was started without: to and from nowhere.
+
+    Their descriptors too: else the next thing that is opened, a database or a socket, would take
+    their number, and with it what is written to them.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is not None:
+            continue
+        nowhere = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+        os.set_inheritable(nowhere, nowhere == number)
+        setattr(sys, name, open(nowhere, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 -- as long as the program
 
 
 def fail(message: str) -> None:
@@ -93,6 +141,11 @@ def command(*words: str) -> str:
     import shlex  # noqa: PLC0415 -- only where a hint is given
 
     return shlex.join(words)
+
+
+def aside() -> redirect_stdout[TextIO]:
+    """Let what bots print while they are loaded or run go to stderr: it is no data."""
+    return redirect_stdout(sys.stderr)
 
 
 def is_terminal(stream: TextIO) -> bool:

@@ -46,7 +46,7 @@ def play(
 
     Without --server the game runs in this process. With it a match is made there, with bots in
     the other seats; with --match you take an open seat of one. Name a card by its text or by its
-    number in your hand; q leaves.
+    number in your hand; q and Enter leave, and so does the end of the input.
     """
     shown = look(plain)
     pace = pace if shown.screen else 0.0
@@ -62,7 +62,14 @@ def play(
         from ronda_cli import local  # noqa: PLC0415 -- a server needs no bots here
 
         seated = local.find_bots(others)
-        with _stage(shown) as stage:
+        again = ["--bots", ",".join(others), "--rules", rules]
+        again += [
+            word
+            for flag, value in (("--target", target), ("--hands", hands), ("--seed", seed))
+            if value is not None
+            for word in (flag, str(value))
+        ]
+        with _stage(shown, output.command("ronda", "play", *again)) as stage:
             final = local.play_here(table, seated, stage, seed=seed, pace=pace)
         if shown.screen:
             finale(final, shown)
@@ -76,8 +83,8 @@ def play(
 
 
 @contextmanager
-def _stage(shown: Look) -> Iterator[Stage]:
-    """Give a stage, and say a word to who leaves it."""
+def _stage(shown: Look, again: str) -> Iterator[Stage]:
+    """Give a stage, and say a word to who leaves it: how to play such a game `again`."""
     try:
         if shown.screen:
             with Screen().open(cursor=True) as screen:
@@ -85,5 +92,6 @@ def _stage(shown: Look) -> Iterator[Stage]:
         else:
             yield Paper()
     except LeftError:
-        output.note("You have left; nothing is lost but the game.")
+        output.leave_line()
+        output.note(f"You have left; nothing is lost but the game. Another one: {again}")
         raise click.exceptions.Exit(0) from None

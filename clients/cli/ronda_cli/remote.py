@@ -14,7 +14,7 @@ from ronda_cli.asking import LeftError, PuzzledError
 from ronda_cli.client import Client, new_request_id
 from ronda_cli.fold import advance
 from ronda_cli.follow import Patience, Place, follow, insist
-from ronda_cli.output import Interrupted, is_terminal
+from ronda_cli.output import is_terminal
 from ronda_cli.picture import Picture
 from ronda_cli.stage import Stage
 from ronda_cli.story import Cast, tell
@@ -121,6 +121,9 @@ class Sitting:
             if told:
                 self._stage.tell(told)
             self.picture = advance(self.picture, update.happening, update.sequence)
+            if self._asks and self._decision() != self._asked:  # it was made, by whom ever
+                self._asks = False
+                self._stage.answered()
             if isinstance(update.happening, CardPlayed):
                 await self._look(update.happening.play.seat)
         elif isinstance(update, Seen):
@@ -177,8 +180,8 @@ class Sitting:
                     self._typed.popleft()
                 return
             self._typed.popleft()
-            if line is None:
-                raise Interrupted
+            if line is None:  # the end of the input: nobody is there to answer any more
+                raise LeftError
             await self._answer(line)
 
     async def _answer(self, line: str) -> None:

@@ -60,6 +60,7 @@ def play_there(wanted: Wanted, shown: Look, pace: float) -> None:
             stage = stack.enter_context(Screen().open(cursor=True)) if screen else Paper()
             final = asyncio.run(_play(seated, stage, pace))
     except LeftError:
+        output.leave_line()
         output.note(f"You have left; the match goes on. Come back with: {again}")
         return
     except output.TerminatedError:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, NamedTuple
 
 from ronda_cli.asking import LeftError, leaves
-from ronda_cli.output import Interrupted, is_terminal
+from ronda_cli.output import is_terminal
 
 
 class Line(NamedTuple):
@@ -20,11 +20,9 @@ class Line(NamedTuple):
 
 
 def line() -> str:
-    """Wait for the next line; leave where it says so, or where there is none."""
+    """Wait for the next line; leave where it says so, or where the input ends."""
     typed = sys.stdin.readline()
-    if not typed:
-        raise Interrupted
-    if leaves(typed):
+    if not typed or leaves(typed):
         raise LeftError
     return typed
 
