@@ -153,9 +153,7 @@ async def test_a_match_that_is_over_can_still_be_looked_at(
     assert re.search(r"wins? the match|without a winner", out)
 
 
-async def test_who_leaves_comes_back_to_the_same_seat(
-    service: Service, player: Player
-) -> None:
+async def test_who_leaves_comes_back_to_the_same_seat(service: Service, player: Player) -> None:
     child = await player("--server", service.address, "--bots", "greedy", "--rules", "arabic")
     told = await answer(child, stop_after=3)
     assert child.stdin

@@ -32,7 +32,8 @@ def list_(output: str, plain: bool) -> None:
     """
     from ronda_bots.registry import discover  # noqa: PLC0415 -- imports every plugin
 
-    found = discover()
+    with out.aside():
+        found = discover()
     if output == "table":
         for bot in found.bots:
             _tell(bot, plain)

@@ -199,7 +199,8 @@ def _configuration() -> Iterator[Finding]:
 def _bots() -> Iterator[Finding]:
     from ronda_bots.registry import discover  # noqa: PLC0415 -- imports every plugin
 
-    found = discover()
+    with out.aside():
+        found = discover()
     for broken in found.broken:
         who = f"bot {name(broken.name)} of {name(broken.distribution)} cannot play"
         yield Finding("warn", who, broken.problem)

@@ -27,13 +27,20 @@ def records(path: str) -> Iterator[Line]:
     """Read the records of a file, or of stdin for ``-``; blank lines are passed over."""
     with _open(path) as file:
         number = 0
-        while raw := file.readline(LONGEST + 1):
+        while raw := _next(file):
             number += 1
             if len(raw) > LONGEST:
                 yield Line(number, None, f"a line of more than {LONGEST >> 20} MiB")
                 return
             if raw.strip():
                 yield _read(number, raw)
+
+
+def _next(file: BinaryIO) -> bytes:
+    try:
+        return file.readline(LONGEST + 1)
+    except OSError as error:
+        raise Failure(f"cannot be read: {error.strerror}") from None
 
 
 def _read(number: int, raw: bytes) -> Line:

@@ -10,7 +10,7 @@ from typing import ClassVar, TypeVar, cast
 from ronda_arena.table import play_match
 from ronda_bots.api import BotClass, SeatInfo, View
 from ronda_bots.registry import BotInfo, BotNotFoundError, Registry, discover
-from ronda_cli import asking, typed
+from ronda_cli import asking, output, typed
 from ronda_cli.asking import LeftError, PuzzledError
 from ronda_cli.output import Failure
 from ronda_cli.picture import Picture, of_view
@@ -30,7 +30,8 @@ SEAT = 0
 
 def find_bots(names: Sequence[str], registry: Registry | None = None) -> list[BotInfo]:
     """Return the bots of these names, or say what is wrong."""
-    registry = registry or discover()
+    with output.aside():
+        registry = registry or discover()
     try:
         return [registry.find(name) for name in names]
     except BotNotFoundError as error:

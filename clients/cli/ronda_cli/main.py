@@ -60,7 +60,8 @@ class Root(LazyGroup):
             )
             sys.stdout.flush()
         except BrokenPipeError:
-            code = _nobody_reads()
+            output.to_nowhere(sys.stdout)
+            code = ExitCode.BROKEN_PIPE
         sys.exit(code)
 
 
@@ -87,6 +88,11 @@ def _run(command: Any) -> int:
         if isinstance(ended.__cause__, BrokenPipeError):
             raise ended.__cause__ from None
         code = _stopped(ended.__cause__)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError) or os.environ.get("RONDA_DEBUG"):
+            raise
+        output.fail(str(_environment(error)))
+        code = ExitCode.USAGE
     except Exception as error:
         if os.environ.get("RONDA_DEBUG"):
             raise
@@ -96,6 +102,13 @@ def _run(command: Any) -> int:
         )
         code = ExitCode.USAGE
     return int(code or ExitCode.DONE)
+
+
+def _environment(error: OSError) -> Failure:
+    """Return what the machine refused, with the name of the file: no fault of ronda."""
+    what = "standard input or output" if error.filename is None else os.fsdecode(error.filename)
+    output.to_nowhere(sys.stdout)  # what it holds back would be complained of once more
+    return Failure(f"{what} cannot be used: {error.strerror or error}")
 
 
 def _stopped(stop: BaseException | None) -> int:
@@ -110,20 +123,11 @@ def _stopped(stop: BaseException | None) -> int:
 
 
 def _be_careful_with_streams() -> None:
-    """Let no character that a terminal cannot show end the program."""
+    """Let no closed stream, and no character that a terminal cannot show, end the program."""
+    output.complete()
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="replace")
-
-
-def _nobody_reads() -> int:
-    """Let the interpreter's last flush go nowhere instead of complaining."""
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-    except (OSError, ValueError):  # no file behind it
-        pass
-    return ExitCode.BROKEN_PIPE
 
 
 @click.group(

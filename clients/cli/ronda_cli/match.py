@@ -5,15 +5,16 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from ronda_cli import options, tables, text, wishes
+from ronda_cli import options, sink, tables, text, wishes
 from ronda_cli import output as out
+from ronda_cli.blame import Blame
 from ronda_cli.look import look
 from ronda_cli.output import ExitCode, Failure, Interrupted
+from ronda_cli.sink import Sink
 
 if TYPE_CHECKING:
     from ronda_arena.local import Summary
@@ -32,16 +33,23 @@ _ISOLATIONS: Final = ("trusted", "process", "sandbox")
 @click.option("--games", type=click.IntRange(1), default=1, show_default=True, help="How many.")
 @click.option("--seed", type=int, help="Make the deals, and so the result, repeatable.")
 @click.option(
-    "--records", type=click.Path(dir_okay=False), help="Write the record of each game to a file."
+    "--records",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Write the record of each game to a file, in the place of what is in it; - is stdout.",
 )
+@click.option("--traceback", is_flag=True, help="Show all of it when a bot breaks.")
 @click.option(
     "--isolation",
     type=click.Choice(_ISOLATIONS),
     default="trusted",
     show_default=True,
-    help="How the bots are run.",
+    help="How the bots are run: so far in this process only, as trusted.",
 )
-@click.option("--clock", type=click.FloatRange(0, 3600, min_open=True), help="Seconds a decision.")
+@click.option(
+    "--clock",
+    type=click.FloatRange(0, 3600, min_open=True),
+    help="Seconds a decision: not yet, since a bot in this process cannot be stopped.",
+)
 @options.output()
 @options.plain
 def match(
@@ -53,6 +61,7 @@ def match(
     games: int,
     seed: int | None,
     records: str | None,
+    traceback: bool,
     isolation: str,
     clock: float | None,
     output: str,
@@ -60,27 +69,39 @@ def match(
 ) -> None:
     """Let bots play each other, one BOT a seat, as name or name@version.
 
-    Every game has deals of its own. A share of wins comes with the range that 95 % of such ranges
-    hold the true share in. With --seed the same command gives the same result.
+    Every game has deals of its own. A share of wins comes with a range for what luck did: in 95 of
+    100 such runs the range holds the share that would come of playing for ever. With --seed the
+    same command gives the same result; in its records only the times differ.
+
+    What a bot prints goes to stderr. One that breaks loses its game, and stderr tells where.
     """
     if players not in (None, len(bots)):
         raise click.UsageError(f"--players {players} needs {players} bots, one a seat")
-    table = wishes.wished(rules, len(bots), target, hands)
+    table = wishes.wished(rules, len(bots), target, hands, bots=True)
     _refuse_what_is_missing(isolation, clock)
+    sink.refuse_a_mixture(records, output)
     from ronda_arena.local import games as play_games  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.local import summarise  # noqa: PLC0415
     from ronda_cli.local import find_bots, now  # noqa: PLC0415
 
-    played = play_games(
-        find_bots(bots), table, games, seed, now=now, secret=lambda: secrets.token_bytes(32)
-    )
+    seated = find_bots(bots)
     tally = _Tally(games, output)
+    blame = Blame([bot.identity for bot in seated], traceback, tally.make_room)
+    played = play_games(
+        seated,
+        table,
+        games,
+        seed,
+        now=now,
+        secret=lambda: secrets.token_bytes(32),
+        on_fault=lambda seat, fault: blame.tell(tally.game, seat, fault),
+    )
     try:
         with ExitStack() as stack:
-            file = stack.enter_context(_open(records)) if records else None
-            summary = summarise(tally.each(played, file))
+            file = stack.enter_context(Sink(records)) if records else None
+            summary = summarise(tally.each(_quietly(played), file))
     except KeyboardInterrupt:
-        where = f"; the records of these are in {records}" if records else ""
+        where = f"; the records of these are in {records}" if records and tally.done else ""
         out.note(f"{tally.done} of {games} games were played{where}")
         raise Interrupted from None
     if output == "json":
@@ -88,29 +109,35 @@ def match(
         data = {**about, "forfeits": summary.forfeits, "seats": _seats(summary), "records": records}
         out.line(out.as_json(data))
     elif output == "table":
-        _tell(table, summary, tally.last, look(plain).width)
+        # Records on stdout are the data then, and this is for whoever looks on.
+        write = out.note if records == sink.STDOUT else out.line
+        for line in _told(table, summary, tally.last, look(plain).width):
+            write(line)
 
 
 def _refuse_what_is_missing(isolation: str, clock: float | None) -> None:
     if isolation != "trusted":
         raise Failure(
-            f"--isolation {isolation} is not there yet: bots run in this process, as --isolation"
-            " trusted; give it only bots that you trust",
+            f"--isolation {isolation} is not there yet: bots run in this process, as trusted."
+            " Leave it out, and give it only bots that you trust",
             ExitCode.REFUSED,
         )
     if clock is not None:
         raise Failure(
-            "--clock cannot be kept with --isolation trusted: a bot in this process cannot be"
-            " stopped; leave it out",
+            "--clock is not there yet: a bot in this process cannot be stopped, and none runs"
+            " outside it so far. Leave it out; Ctrl-C ends a bot that takes for ever",
             ExitCode.REFUSED,
         )
 
 
-def _open(records: str) -> TextIO:
-    try:
-        return Path(records).open("w", encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise Failure(f"{records} cannot be written: {error.strerror}") from None
+def _quietly(played: Iterator[Record]) -> Iterator[Record]:
+    """Yield the records again; what bots print meanwhile is no data, and goes to stderr."""
+    while True:
+        with out.aside():
+            record = next(played, None)
+        if record is None:
+            return
+        yield record
 
 
 class _Tally:
@@ -118,18 +145,27 @@ class _Tally:
 
     def __init__(self, games: int, output: str) -> None:
         self._progress = out.Progress("games", games)
+        self._games = games
         self._form = output
         self.done = 0
         self.last: Record | None = None
 
-    def each(self, played: Iterator[Record], file: TextIO | None) -> Iterator[Record]:
+    @property
+    def game(self) -> str:
+        """Name the game that is played now."""
+        return f"game {self.done + 1} of {self._games}"
+
+    def make_room(self) -> None:
+        """Take the progress away for a line of something else."""
+        self._progress.close()
+
+    def each(self, played: Iterator[Record], file: Sink | None) -> Iterator[Record]:
         """Yield the records again."""
         from ronda_core.record import write  # noqa: PLC0415 -- not for `--help`
 
         for record in played:
             if file:
-                file.write(write(record) + "\n")
-                file.flush()
+                file.write(write(record))
             self.done += 1
             self.last = record
             if self._form == "jsonl":
@@ -173,17 +209,17 @@ def _seats(summary: Summary) -> list[dict[str, Any]]:
     return seats
 
 
-def _tell(table: Settings, summary: Summary, last: Record | None, width: int) -> None:
-    """Write what the games came to: a table, or where that has no room a block for each seat."""
+def _told(table: Settings, summary: Summary, last: Record | None, width: int) -> Iterator[str]:
+    """Yield what the games came to: a table, or where that has no room a block for each seat."""
     rules = table.preset.name
     if table.target:
         rules += f" to {table.target}"
     elif table.length:
         rules += f", {table.length} hands"
     games = "1 game" if summary.games == 1 else f"{summary.games} games"
-    out.line(f"{rules}, {games}")
+    yield f"{rules}, {games}"
     if summary.games == 1 and last:
-        _tell_one(last)
+        yield _told_one(last)
         return
     rows = []
     for seat in summary.seats:
@@ -203,11 +239,10 @@ def _tell(table: Settings, summary: Summary, last: Record | None, width: int) ->
                 "bot": text.name(seat.bot),
             }
         )
-    for line in tables.lines(rows, width, left=("bot", "faults")):
-        out.line(line)
+    yield from tables.lines(rows, width, left=("bot", "faults"))
 
 
-def _tell_one(record: Record) -> None:
+def _told_one(record: Record) -> str:
     from ronda_cli.story import Cast, end  # noqa: PLC0415
     from ronda_core.view import MatchEnded  # noqa: PLC0415 -- not for `--help`
 
@@ -219,4 +254,4 @@ def _tell_one(record: Record) -> None:
         fault.seat if fault else None,
         str(fault.cause) if fault else None,
     )
-    out.line(end(ended, Cast(text.labels(record.seats))))
+    return end(ended, Cast(text.labels(record.seats)))

@@ -85,8 +85,12 @@ def _find(file: str, game: int) -> Record:
         raise Failure(f"{file}: {failure}") from None
     if line is None or count < game:
         raise Failure(f"{file} holds {count} records: there is no --game {game}")
+    where = f"{file}:{line.number}"
     if line.record is None:
-        raise Failure(f"{file}:{line.number}: {line.problem}")
+        raise Failure(f"{where}: {line.problem}")
+    names, players = len(line.record.seats), line.record.players
+    if names != players:
+        raise Failure(f"{where}: seats: {names} names for {players} players")
     return line.record
 
 

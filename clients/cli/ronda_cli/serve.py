@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
+
 import click
 
 from ronda_cli import options, output
@@ -39,8 +42,15 @@ def serve(**given: object) -> None:
     from ronda_server import app  # noqa: PLC0415 -- a heavy import
 
     config = app.Config(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type] # as click has checked them
+    data = sys.stdout
+
+    def ready(addresses: dict[str, str]) -> None:
+        with redirect_stdout(data):
+            output.line(output.as_json(addresses))
+
     try:
-        app.run(config, lambda addresses: output.line(output.as_json(addresses)))
+        with output.aside():
+            app.run(config, ready)
     except ValueError as error:
         hint = "; or give --allow-plaintext" if "plaintext" in str(error) else ""
         raise Failure(f"{error}{hint}") from None

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from ronda_core.rules import PRESETS, RulesError, Settings, settings
+from ronda_core.rules import MAX_LENGTH, PRESETS, RulesError, Settings, settings
 
 _FLAGS: Final = {"rules": "--rules", "players": "--players", "target": "--target"}
 DEFAULT_BOT: Final = "careful"
@@ -22,7 +22,9 @@ rules: Final = click.option(
 players: Final = click.option("--players", type=click.IntRange(2, 4), help="How many seats.")
 target: Final = click.option("--target", type=click.IntRange(0), help="Points that win the match.")
 hands: Final = click.option(
-    "--hands", type=click.IntRange(1), help="Play so many hands instead, without a target."
+    "--hands",
+    type=click.IntRange(1, MAX_LENGTH),
+    help="Play so many hands instead, without a target.",
 )
 
 
@@ -35,13 +37,32 @@ pace: Final = click.option(
 )
 
 
-def wished(rules: str, players: int, target: int | None, hands: int | None) -> Settings:
-    """Return the settings that the flags ask for, or say which flag is wrong."""
+def wished(
+    rules: str, players: int, target: int | None, hands: int | None, *, bots: bool = False
+) -> Settings:
+    """Return the settings that the flags ask for, or say which flag is wrong.
+
+    With `bots` the players are as many as bots were named.
+    """
+    ctx = click.get_current_context()
+    if bots and (wrong := _wrong_number(rules, players)):
+        raise click.UsageError(wrong, ctx)
     try:
         return settings(rules, players, target, hands or 0)
     except RulesError as error:
         flag = _FLAGS.get(error.field, "--hands")
-        raise click.UsageError(f"{flag}: {error}", click.get_current_context()) from None
+        problem = str(error).replace("the length", flag)  # as the core calls it
+        raise click.UsageError(f"{flag}: {problem}", ctx) from None
+
+
+def _wrong_number(rules: str, bots: int) -> str:
+    """Say how many bots are needed where that is not how many there are."""
+    preset = PRESETS.get(rules)
+    if preset is None or bots in preset.players:
+        return ""
+    *most, last = map(str, preset.players)
+    needed = f"{', '.join(most)} or {last}" if most else last
+    return f"{rules} is played by {needed}, one bot a seat: you named {bots}"
 
 
 def opponents(bots: str | None, players: int | None) -> list[str]:

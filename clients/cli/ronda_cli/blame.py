@@ -1,0 +1,99 @@
+"""What went wrong in a bot, for its author: on stderr, and nowhere else.
+
+Here, on the author's own machine, may be told what no record and no log of a server holds.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from ronda_cli import output, text
+
+if TYPE_CHECKING:
+    from ronda_arena.seat import BotFaultError
+
+_ARENA = "ronda_arena"
+
+
+class Blame:
+    """Tells each kind of fault of each bot once."""
+
+    def __init__(self, bots: Sequence[str], whole: bool, before: Callable[[], None]) -> None:
+        self._bots = bots
+        self._whole = whole
+        self._before = before
+        self._told: set[tuple[str, str, str]] = set()
+
+    def tell(self, game: str, seat: int, fault: BotFaultError) -> None:
+        """Write who broke where and why, if that is news."""
+        error = fault.__cause__
+        kind = type(error).__name__ if error else fault.detail
+        news = self._bots[seat], fault.cause.value, kind
+        if news in self._told:
+            return
+        self._told.add(news)
+        self._before()
+        who = text.name(self._bots[seat])
+        place = _place(error) if error else ""
+        where = f", at {place}" if place else ""
+        more = "" if self._whole else "; --traceback shows more"
+        told = f"{who} in seat {seat} forfeits {game}: {fault.cause.value}: {fault.detail}"
+        output.note(text.one_line(f"{told}{where}{more}"))
+        if self._whole:
+            for line in _whole(fault):
+                output.note(text.printable(line) if not line.startswith(" ") else _indented(line))
+
+
+def _frames(error: BaseException) -> list[tuple[FrameType, int]]:
+    """Return the frames of an exception and their lines, those of the arena aside."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    while frames and _package(frames[0][0]) == _ARENA:
+        del frames[0]
+    return frames
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _place(error: BaseException) -> str:
+    """Return where the bot's own code was when it broke; empty where it had not begun."""
+    frames = _frames(error)
+    own = [(frame, line) for frame, line in frames if _package(frame) == _package(frames[0][0])]
+    if own:
+        frame, line = own[-1]
+        return f"{frame.f_code.co_filename}:{line}"
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    return ""
+
+
+def _whole(fault: BotFaultError) -> list[str]:
+    """Return the traceback of a crash, or the answer that was none."""
+    error = fault.__cause__
+    if error is None:
+        return [f"  it answered {_shown(fault.answer)}"]
+    frames = _frames(error)
+    skipped = sum(1 for _ in traceback.walk_tb(error.__traceback__)) - len(frames)
+    start = error.__traceback__
+    for _ in range(skipped):
+        start = start.tb_next if start else None
+    lines = traceback.format_exception(type(error), error, start)
+    return "".join(lines).splitlines()
+
+
+def _shown(answer: object) -> str:
+    """Return an answer as text, whatever it does when it is asked for one."""
+    try:
+        return f"{answer!s} ({type(answer).__name__})"
+    except Exception:  # noqa: BLE001 -- it is a stranger's
+        return f"something that cannot be shown ({type(answer).__name__})"
+
+
+def _indented(line: str) -> str:
+    """Return a line of source as it stands, without what steers a terminal."""
+    bare = line.lstrip(" ")
+    return " " * (len(line) - len(bare)) + text.printable(bare)
