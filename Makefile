@@ -102,22 +102,22 @@ soak fuzz crash: $(if $(wildcard tests/long/*.py),$(VENV)/.dev)
 	@test -f tests/long/$@.py || $(call missing,tests/long/$@.py (run as 'python -m tests.long.$@'))
 	@$(BIN)/python -m tests.long.$@ $(LONG_ARGS)
 
-soak: ## an hour of full load: memory, tasks and descriptors stay flat
+soak: ## an hour of full load: memory, tasks and descriptors stay flat (not there yet)
 fuzz: ## a million malformed and hostile inputs, a million hands against the second referee
 crash: ## a thousand kill -9: nothing acknowledged is lost or doubled
 
 ##: other trees
 
-docs: ## build the documentation
+docs: ## build the documentation (not there yet: read docs/ as it is)
 	@$(call missing,a documentation build; docs/ is read as it is)
 
-helm: ## lint and render the chart
+helm: ## lint and render the chart (not there yet)
 	@$(call missing,the chart deploy/helm/ronda)
 
-clients: ## build the clients in other languages and run the conformance kit on them
+clients: ## build the clients in other languages and run the conformance kit on them (not there yet)
 	@$(call missing,clients/node clients/go clients/java clients/rust clients/cpp)
 
-web: ## build and test the page
+web: ## build and test the page (not there yet)
 	@$(call missing,clients/web)
 
 ##: upkeep

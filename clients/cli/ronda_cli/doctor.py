@@ -48,9 +48,9 @@ class Finding(NamedTuple):
 
 
 @click.command()
-@options.database
+@options.own_database
 @options.output("table", "json", "jsonl")
-def doctor(database: str | None, output: str) -> int:
+def doctor(database: str, output: str) -> int:
     """Find out what is missing on this machine, and what to do about it.
 
     Exit code: 1 if something fails, else 0; warnings do not count.
@@ -71,11 +71,11 @@ def doctor(database: str | None, output: str) -> int:
     return ExitCode.NO if failed else ExitCode.DONE
 
 
-def _checks(database: str | None) -> Iterator[Callable[[], Iterator[Finding]]]:
+def _checks(database: str) -> Iterator[Callable[[], Iterator[Finding]]]:
     yield _python
     yield _packages
     yield _grpc
-    yield lambda: _database(database or "ronda.db")
+    yield lambda: _database(database)
     yield _ports
     yield _terminal
     yield _configuration

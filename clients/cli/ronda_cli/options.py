@@ -38,6 +38,16 @@ database: Final = click.option(
     help="Where matches are kept: a file, or a URL such as sqlite:///ronda.db.",
 )
 
+own_database: Final = click.option(
+    "--database",
+    metavar="URL",
+    envvar="RONDA_DATABASE",
+    default="ronda.db",
+    show_default=True,
+    help="Where matches are kept: a file, or a URL such as sqlite:///ronda.db.",
+)
+"""Of a service that makes its database itself where there is none."""
+
 
 def output(*formats: str) -> Callable[[_F], _F]:
     """Return the option `-o`, with the formats that a command knows."""

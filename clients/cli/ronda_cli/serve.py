@@ -19,23 +19,54 @@ from ronda_cli.output import Failure
 @click.option(
     "--health-listen", default="127.0.0.1:50052", show_default=True, help="For health probes."
 )
-@options.database
-@click.option("--key-file", type=click.Path(dir_okay=False), help="The server's own key.")
+@options.own_database
+@click.option(
+    "--key-file",
+    type=click.Path(dir_okay=False),
+    show_default="the database's path and .key",
+    help="The server's own key.",
+)
 @click.option("--allow-plaintext", is_flag=True, help="Listen beyond this machine without TLS.")
-@click.option("--max-matches", type=click.IntRange(1), help="Matches held at once.")
 @click.option(
-    "--max-streams", type=click.IntRange(1), help="Calls and streams at once on a connection."
+    "--max-matches",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    help="Matches held at once.",
 )
 @click.option(
-    "--bot-delay", type=click.FloatRange(0, 60), help="Seconds a bot waits with each decision."
+    "--max-streams",
+    type=click.IntRange(1),
+    default=256,
+    show_default=True,
+    help="Calls and streams at once on a connection.",
 )
-@click.option("--drain-seconds", type=click.FloatRange(0), help="Time to finish when stopped.")
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]))
+@click.option(
+    "--bot-delay",
+    type=click.FloatRange(0, 60),
+    default=0.0,
+    show_default=True,
+    help="Seconds a bot waits with each decision.",
+)
+@click.option(
+    "--drain-seconds",
+    type=click.FloatRange(0),
+    default=10.0,
+    show_default=True,
+    help="Time to finish when stopped.",
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="What is logged: this and what is worse.",
+)
 def serve(**given: object) -> None:
     """Run the game service until it is told to stop.
 
     When it is ready, one line of JSON on stdout names the addresses in use; port 0 takes a free
-    one. Logs go to stderr. It keeps its matches in ronda.db here unless --database says otherwise.
+    one. Logs go to stderr.
     """
     from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 -- a heavy import
 
