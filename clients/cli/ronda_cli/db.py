@@ -22,7 +22,7 @@ def upgrade(database: str | None) -> None:
     `ronda serve` does it by itself on a database of its own; run this first where several
     servers share one.
     """
-    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 -- a heavy import
+    from sqlalchemy.exc import OperationalError, SQLAlchemyError  # noqa: PLC0415 -- heavy
 
     from ronda_server import database as databases  # noqa: PLC0415 -- a heavy import
 
@@ -34,5 +34,7 @@ def upgrade(database: str | None) -> None:
         raise Failure(str(error)) from None
     except (SQLAlchemyError, OSError) as error:
         reason = str(getattr(error, "orig", None) or error)
-        raise Failure(f"the database cannot be opened: {reason}", ExitCode.UNREACHABLE) from None
+        away = isinstance(error, OperationalError | OSError)
+        code = ExitCode.UNREACHABLE if away else ExitCode.USAGE
+        raise Failure(f"the database {database} cannot be opened: {reason}", code) from None
     output.line(revision)

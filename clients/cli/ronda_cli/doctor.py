@@ -6,10 +6,13 @@ import platform
 import re
 import shutil
 import socket
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from importlib import metadata
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
@@ -141,9 +144,32 @@ def _database(database: str) -> Iterator[Finding]:
         advice = f"{error.strerror}: name another place with --database"
         yield Finding("fail", f"no database can be kept in {place}", advice)
         return
+    if path.exists() and (problem := _not_ours(path)):
+        yield Finding("fail", f"{path} cannot be used: {problem}", "name another with --database")
+        return
     free = shutil.disk_usage(place).free >> 20
     level, advice = ("ok", "") if free > 200 else ("warn", "make room before serving")
     yield Finding(level, f"a database can be kept in {place} ({free} MiB free)", advice)
+
+
+def _not_ours(path: Path) -> str:
+    """Say why `ronda serve` would refuse a file that is there; nothing in it is changed."""
+    from importlib.resources import as_file, files  # noqa: PLC0415 -- only where there is a file
+
+    from alembic.script import ScriptDirectory  # noqa: PLC0415 -- a heavy import
+
+    with as_file(files("ronda_server") / "migrations") as scripts:
+        known = {script.revision for script in ScriptDirectory(scripts).walk_revisions()}
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as opened:
+            tables = {name for (name,) in opened.execute("SELECT name FROM sqlite_master")}
+            if "alembic_version" not in tables:
+                return "it holds something else" if tables else ""
+            found = {one for (one,) in opened.execute("SELECT version_num FROM alembic_version")}
+    except sqlite3.Error as error:
+        return str(error)
+    unknown = ", ".join(sorted(map(str, found - known)))
+    return f"its schema is not of this version of ronda: {unknown}" if unknown else ""
 
 
 def _ports() -> Iterator[Finding]:

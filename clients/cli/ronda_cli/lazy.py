@@ -10,6 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ronda_cli import config
+from ronda_cli.text import one_line
 
 
 class ConfiguredGroup(click.Group):
@@ -19,13 +20,26 @@ class ConfiguredGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, and what the file says for it."""
-        name, command, rest = super().resolve_command(ctx, args)
+        try:
+            name, command, rest = super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            raise self._unknown(ctx, args[0], error) from None
         if ctx.parent is None and name != "doctor":  # which tells of a broken file itself
             ctx.default_map = config.load(self.list_commands(ctx))
         if name and command and ctx.default_map:
             part = config.defaults(ctx.default_map, name, command)
             ctx.default_map = {**ctx.default_map, name: part}
         return name, command, rest
+
+    def _unknown(self, ctx: click.Context, name: str, error: click.UsageError) -> click.UsageError:
+        """Return the error of a command that is not there, with the one that may be meant."""
+        from difflib import get_close_matches  # noqa: PLC0415 -- not for every start
+
+        close = get_close_matches(name, self.list_commands(ctx), 1)
+        if not close or name in self.list_commands(ctx):
+            return error
+        known = f"there is no command {one_line(name, 40)!r}: did you mean '{close[0]}'?"
+        return click.UsageError(known, ctx)
 
 
 class LazyGroup(ConfiguredGroup):

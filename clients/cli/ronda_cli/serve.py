@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ronda_cli import options, output
 from ronda_cli.output import Failure
+
+if TYPE_CHECKING:
+    from ronda_server import app
 
 
 @click.command()
@@ -80,13 +86,37 @@ def serve(**given: object) -> None:
             output.line(output.as_json(addresses))
 
     try:
+        _look_for_folders(config)
         with output.aside():
             app.run(config, ready)
     except ValueError as error:
-        hint = "; or give --allow-plaintext" if "plaintext" in str(error) else ""
-        raise Failure(f"{error}{hint}") from None
+        raise Failure(_wrong(str(error))) from None
     except OSError as error:
-        raise Failure(f"the service cannot start: {error.strerror or error}") from None
+        where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
+        raise Failure(f"the service cannot start: {where}{error.strerror or error}") from None
     except SQLAlchemyError as error:
         reason = getattr(error, "orig", None) or error
-        raise Failure(f"the database cannot be used: {reason}") from None
+        raise Failure(f"the database {config.database} cannot be used: {reason}") from None
+
+
+def _wrong(problem: str) -> str:
+    """Return what is wrong with a configuration, in terms of flags."""
+    if "plaintext" not in problem:
+        return problem
+    address = problem.partition(" ")[0]
+    return (
+        f"other machines can reach {address}, and there is no TLS yet: listen on 127.0.0.1, or put"
+        " something that speaks TLS in front and give --allow-plaintext"
+    )
+
+
+def _look_for_folders(config: app.Config) -> None:
+    """Refuse files whose folder is not there, by the flag that names them."""
+    from ronda_server.database import sqlite_path  # noqa: PLC0415 -- a heavy import
+
+    files = {"--database": sqlite_path(config.database)}
+    if config.key_file:
+        files["--key-file"] = Path(config.key_file)
+    for flag, file in files.items():
+        if not file.absolute().parent.is_dir():
+            raise Failure(f"{flag} {file}: there is no folder {file.absolute().parent}")
