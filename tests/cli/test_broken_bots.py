@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.bots.plugins import importable, install
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, environment
 
 BOTS = """
-import sys
+import time
 import hands_helper
 
 print("loaded")
@@ -41,13 +44,18 @@ class Number(Fine):
 class Mute(Fine):
     def __init__(self, seat, rng): raise LookupError("no table")
 
+class Slow(Fine):
+    def play(self, view):
+        print("I hold on", flush=True)
+        time.sleep(1000)
+
 class Shy(Fine):
     class Answer:
         def __str__(self): raise ValueError
     def play(self, view): return Shy.Answer()
 """
 HELPER = "def crash(view): raise ValueError('I hold ' + str(view.hand[0]))\n"
-NAMES = ("fine", "crash", "illegal", "number", "mute", "shy")
+NAMES = ("fine", "crash", "illegal", "number", "mute", "shy", "slow")
 CARD = re.compile(r"\b(1[0-2]|[1-7])[OCEB]\b")
 LINE = BOTS.splitlines().index("        return hands_helper.crash(view)") + 1
 
@@ -106,6 +114,21 @@ def test_every_kind_of_fault_is_told_and_none_tells_a_card(
     faults = [json.loads(one)["fault"] for one in records.read_text().splitlines()]
     assert all(fault and not CARD.search(str(fault)) for fault in faults)
     assert str(tmp_path) not in records.read_text()
+
+
+def test_a_bot_that_takes_for_ever_is_ended_with_ctrl_c() -> None:
+    command = [sys.executable, "-m", "ronda_cli", "match", "slow", "fine"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment()) as child:
+        try:
+            assert child.stderr
+            while b"I hold on" not in child.stderr.readline():
+                pass
+            child.send_signal(signal.SIGINT)
+            _, err = child.communicate(timeout=30)
+        finally:
+            child.kill()
+    assert child.returncode == 130
+    assert err.decode() == "0 of 1 games were played\ninterrupted\n"
 
 
 def test_two_bots_that_break_are_both_told(run: Run) -> None:

@@ -99,7 +99,7 @@ class TestReplay:
     def test_every_kind_of_match_can_be_told_to_its_end(self, game: int, run: Run) -> None:
         record = json.loads(RECORDS.read_text().splitlines()[game - 1])
         told = run("replay", str(RECORDS), "--game", str(game), "--plain").stdout.splitlines()
-        assert told[0].startswith(f"{record['id']}: {record['rules']}")
+        assert told[0].startswith(f"Game {game} of 60, {record['id']}: {record['rules']}")
         assert re.search(r"match|wins", told[-1])
         for points in record["score"]:
             assert str(points) in told[-1]

@@ -8,6 +8,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -43,14 +44,25 @@ def demo(plain: bool) -> None:
     """
     shown = look(plain)
     with tempfile.TemporaryDirectory(prefix="ronda-demo-") as folder, _server(folder) as address:
-        output.note(f"A service is up on {address}. {_SEATS[0]} plays {_SEATS[1]}, live:")
+        _note(f"A service is up on {address}. {_SEATS[0]} plays {_SEATS[1]}, live:", shown)
         tournament = _Tournament()
         tournament.start()
         record = asyncio.run(_live(address, shown))
-        _prove(record)
+        _prove(record, shown)
         tournament.join()
     _tell(tournament.standings(), shown)
-    output.note("Next: `ronda play` sits you down against bots; `ronda --help` lists the rest.")
+    _note("Next: `ronda play` sits you down against bots; `ronda --help` lists the rest.", shown)
+
+
+def _fold(words: str, shown: Look) -> str:
+    """Return prose that a narrow terminal breaks between words, and a pipe not at all."""
+    if not shown.screen:
+        return words
+    return textwrap.fill(words, shown.width, break_on_hyphens=False)  # such as those of options
+
+
+def _note(words: str, shown: Look) -> None:
+    output.note(_fold(words, shown))
 
 
 @contextmanager
@@ -101,7 +113,7 @@ async def _watch(client: Client, place: object, shown: Look) -> None:
         finale(sitting.picture, shown)
 
 
-def _prove(record: str) -> None:
+def _prove(record: str, shown: Look) -> None:
     """Verify the record of the live match: its rules, and the deals the server committed to."""
     from ronda_core.record import read  # noqa: PLC0415
     from ronda_core.verify import verify  # noqa: PLC0415
@@ -109,7 +121,8 @@ def _prove(record: str) -> None:
     verdict = verify(read(record))
     if not verdict.proven:
         raise Failure(f"the record is not proven: {verdict.where}: {verdict.problem}", ExitCode.NO)
-    output.line("Its record is proven: every deal, play and point, from the commitment on.")
+    proven = "Its record is proven: every deal, play and point, from the commitment on."
+    output.line(_fold(proven, shown))
     output.line()
 
 
@@ -146,10 +159,11 @@ class _Tournament(threading.Thread):
 
 def _tell(table: tuple[Standing, ...], shown: Look) -> None:
     games = sum(row.games for row in table) // 2
-    output.line(
+    about = (
         f"Round robin, {_RULES} to {_TARGET}: {games} games on {games // 2} deals, each played"
         " from both seats."
     )
+    output.line(_fold(about, shown))
     output.line()
     rows = [
         {

@@ -25,15 +25,47 @@ class Line(NamedTuple):
 
 def records(path: str) -> Iterator[Line]:
     """Read the records of a file, or of stdin for ``-``; blank lines are passed over."""
+    for first, (number, raw) in enumerate(_lines(path)):
+        if not first and (problem := _no_text(raw)):
+            yield Line(number, None, problem)  # once: more lines of it say no more
+            return
+        yield _read(number, raw)
+
+
+def one(path: str, place: int) -> tuple[Line | None, int]:
+    """Return the record at a place in a file, the first being 1, and how many there are."""
+    found = None
+    count = 0
+    for count, (number, raw) in enumerate(_lines(path), 1):
+        if count == 1 and (problem := _no_text(raw)):
+            return Line(number, None, problem), place
+        if count == place:
+            found = _read(number, raw)
+    return found, count
+
+
+def _lines(path: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines in which something stands, and their numbers; no more after one too long."""
     with _open(path) as file:
         number = 0
         while raw := _next(file):
             number += 1
-            if len(raw) > LONGEST:
-                yield Line(number, None, f"a line of more than {LONGEST >> 20} MiB")
-                return
             if raw.strip():
-                yield _read(number, raw)
+                yield number, raw
+            if len(raw) > LONGEST:
+                return
+
+
+def _no_text(raw: bytes) -> str:
+    """Say what a file is that starts like this, if it is no text at all."""
+    if raw.startswith(b"\x1f\x8b"):
+        return "a gzip file: unpack it first, such as with gunzip -c"
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        # A line that is cut off at the limit may end within a letter.
+        return "" if len(raw) > LONGEST else "not UTF-8: this is no file of records"
+    return "not text: this is no file of records" if b"\0" in raw else ""
 
 
 def _next(file: BinaryIO) -> bytes:
@@ -44,6 +76,8 @@ def _next(file: BinaryIO) -> bytes:
 
 
 def _read(number: int, raw: bytes) -> Line:
+    if len(raw) > LONGEST:
+        return Line(number, None, f"a line of more than {LONGEST >> 20} MiB")
     try:
         return Line(number, read(raw.decode("utf-8")))
     except UnicodeDecodeError:

@@ -152,6 +152,8 @@ def cli(plain: bool) -> None:
 
 def main() -> NoReturn:
     """Be the command `ronda`."""
+    # gRPC's core writes to stderr by itself, past every format; what matters comes as an error.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     cli.main()
 
 

@@ -132,7 +132,7 @@ def describe(picture: Picture) -> list[str]:
     where = f"Match {picture.match}, {rules}." if picture.match else f"Rules: {rules}."
     if picture.hand_number:
         where += f" Hand {picture.hand_number}, batch {picture.batch} of {picture.batches},"
-        where += f" {picture.stock} cards in the pack."
+        where += f" {picture.stock} cards in the pack." if picture.stock else " the pack is empty."
     lines = [where, *(_describe_seat(picture, seat) for seat in range(picture.players))]
     lines += describe_cards(picture)
     return [*lines, picture.result] if picture.result else lines
@@ -161,6 +161,11 @@ def _describe_seat(picture: Picture, seat: int) -> str:
     extra = ", deals" if seat == picture.dealer and picture.hand_number else ""
     extra += ", to play" if seat == picture.turn else ""
     return (
-        f"Seat {seat}, {picture.names[seat]}: {team}{picture.scores[side]} points,"
-        f" {picture.piles[side]} cards taken, {picture.hand_sizes[seat]} in hand{extra}."
+        f"Seat {seat}, {picture.names[seat]}: {team}"
+        f"{_many(picture.scores[side], 'point')}, {_many(picture.piles[side], 'card')} taken,"
+        f" {picture.hand_sizes[seat]} in hand{extra}."
     )
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -96,6 +96,7 @@ class Refusal:
         if self.code is not _Code.DEADLINE_EXCEEDED:
             # gRPC tells a chain of causes: the last one says it.
             said = self.message.rpartition(": ")[2]
+            said = said if "[" in said else said.rstrip("]")  # of a list that began before
             why = "cannot be reached" + (f" ({said})" if said else "")
         advice = "check --server, and that `ronda serve` runs there"
         if where.tls and not where.given.startswith("https"):

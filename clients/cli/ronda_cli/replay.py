@@ -44,7 +44,7 @@ def replay(file: str, game: int, hand: int | None, play: int | None, plain: bool
     On a terminal space and the arrows step, up and down go from hand to hand, q leaves. Elsewhere,
     and with --plain, the whole story is written. FILE may be - for stdin.
     """
-    record = _find(file, game)
+    record, games = _find(file, game)
     scenes = perform(record)
     if play is not None and hand is None:
         hand = 1
@@ -53,7 +53,7 @@ def replay(file: str, game: int, hand: int | None, play: int | None, plain: bool
     if shown.screen and file != "-" and keys.available():
         _step(scenes, start)
     else:
-        _recite(record, scenes, start)
+        _recite(record, scenes, start, f"Game {game} of {games}, " if games > 1 else "")
 
 
 def perform(record: Record) -> list[Scene]:
@@ -73,25 +73,22 @@ def perform(record: Record) -> list[Scene]:
     return scenes
 
 
-def _find(file: str, game: int) -> Record:
-    count = 0
-    line = None
+def _find(file: str, game: int) -> tuple[Record, int]:
+    """Return one record of a file, and how many the file holds."""
     try:
-        for line in lines.records(file):  # noqa: B007 -- the last one is meant
-            count += 1
-            if count == game:
-                break
+        line, count = lines.one(file, game)
     except Failure as failure:
         raise Failure(f"{file}: {failure}") from None
-    if line is None or count < game:
-        raise Failure(f"{file} holds {count} records: there is no --game {game}")
+    if line is None:
+        many = "1 record" if count == 1 else f"{count} records"
+        raise Failure(f"{file} holds {many}: there is no --game {game}")
     where = f"{file}:{line.number}"
     if line.record is None:
         raise Failure(f"{where}: {line.problem}")
     names, players = len(line.record.seats), line.record.players
     if names != players:
         raise Failure(f"{where}: seats: {names} names for {players} players")
-    return line.record
+    return line.record, count
 
 
 def _scene(record: Record, step: Step) -> Scene:
@@ -135,10 +132,10 @@ def _start(scenes: list[Scene], hand: int | None, play: int | None) -> int:
     raise Failure(f"the match has no {what}: it ends in hand {last.hand} after {last.plays} plays")
 
 
-def _recite(record: Record, scenes: list[Scene], start: int) -> None:
+def _recite(record: Record, scenes: list[Scene], start: int, place: str) -> None:
     first = scenes[0].picture
     rules = record.rules + (f" to {record.target}" if record.target else "")
-    output.line(f"{first.match}: {rules}, {', '.join(first.names)}.")
+    output.line(f"{place}{first.match}: {rules}, {', '.join(first.names)}.")
     for scene in scenes[start:]:
         for told in scene.told:
             output.line(told.linear)
