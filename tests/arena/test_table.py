@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.bots.tables import BUILT_IN, every_table, info
 
+from ronda_arena.seat import BotFaultError
 from ronda_arena.table import Place, play_match
 from ronda_bots.careful import Careful
 from ronda_bots.greedy import Greedy
@@ -16,7 +17,7 @@ from ronda_bots.random import Random
 from ronda_core import view as views
 from ronda_core.cards import PACK, Card
 from ronda_core.fair import Dealer, Entry
-from ronda_core.match import Cause, Match, MatchEvent
+from ronda_core.match import Cause, Fault, Match, MatchEvent
 from ronda_core.record import Record, read, write
 from ronda_core.rules import settings
 from ronda_core.verify import verify
@@ -291,6 +292,28 @@ def test_an_interrupt_ends_the_match_without_blame() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         play([Greedy, bad("play", interrupt)])
+
+
+def test_whoever_plays_a_match_is_told_a_fault_once_and_what_was_raised_or_answered() -> None:
+    told: list[tuple[int, BotFaultError]] = []
+
+    def record(kind: Any) -> Record:
+        return play([First, kind], on_fault=lambda seat, fault: told.append((seat, fault)))
+
+    crashed = record(bad("play", crash))
+    ((seat, fault),) = told
+    assert seat == 1
+    assert fault.__cause__ is not None
+    assert crashed.fault == Fault(1, fault.cause, fault.detail)
+    told.clear()
+    illegal = record(bad("play", lambda view: view.unseen[0]))
+    ((_, fault),) = told
+    assert isinstance(fault.answer, Card)
+    assert illegal.fault
+    assert str(fault.answer) not in illegal.fault.detail
+    told.clear()
+    assert record(First).fault is None
+    assert told == []
 
 
 def test_there_is_one_bot_a_seat() -> None:

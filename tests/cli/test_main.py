@@ -157,7 +157,9 @@ def test_ctrl_c_is_130_and_one_word(run: Run, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes of a shell")
-@pytest.mark.parametrize("command", ["replay {} --game 3", "verify {} {} {} -o jsonl", "rules"])
+@pytest.mark.parametrize(
+    "command", ["replay {} --game 3", "verify {} {} {} -o jsonl", "rules", "--help", "--version"]
+)
 def test_a_broken_pipe_is_silent(command: str) -> None:
     words = command.format(RECORDS, RECORDS, RECORDS).split()
     with subprocess.Popen(

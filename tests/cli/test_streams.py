@@ -107,6 +107,16 @@ def test_what_the_machine_refuses_anywhere_is_told_with_its_path(
     assert result.stderr == "ronda: /some/where cannot be used: Permission denied\n"
 
 
+def test_an_error_that_only_looks_like_the_machines_is_ours(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*_: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr("ronda_cli.lines._read", late)
+    assert "a fault of ronda itself: TimeoutError" in run("verify", str(RECORDS)).stderr
+
+
 def test_a_service_without_stdout_runs_and_ends_politely(tmp_path: Path) -> None:
     words = ["serve", *FREE, "--database", str(tmp_path / "x.db")]
     line = f"exec '{sys.executable}' -m ronda_cli {' '.join(words)} >&-"

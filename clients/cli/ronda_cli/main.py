@@ -35,6 +35,13 @@ class _EndedError(Exception):
 class Root(LazyGroup):
     """The outermost group: however a command ends, it ends here."""
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the words; `--help` and `--version` are answered here."""
+        try:
+            return super().make_context(*args, **kwargs)
+        except BrokenPipeError as end:
+            raise _EndedError from end
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that is asked for."""
         try:
@@ -88,14 +95,12 @@ def _run(command: Any) -> int:
         if isinstance(ended.__cause__, BrokenPipeError):
             raise ended.__cause__ from None
         code = _stopped(ended.__cause__)
-    except OSError as error:
+    except Exception as error:
         if isinstance(error, BrokenPipeError) or os.environ.get("RONDA_DEBUG"):
             raise
-        output.fail(str(_environment(error)))
-        code = ExitCode.USAGE
-    except Exception as error:
-        if os.environ.get("RONDA_DEBUG"):
-            raise
+        if isinstance(error, OSError) and error.errno is not None:  # the system's, not a timeout
+            output.fail(_refused(error))
+            return ExitCode.USAGE
         what = f"{type(error).__name__}: {error}"
         output.fail(
             f"a fault of ronda itself: {what} (RONDA_DEBUG=1 shows where; please report it)"
@@ -104,11 +109,11 @@ def _run(command: Any) -> int:
     return int(code or ExitCode.DONE)
 
 
-def _environment(error: OSError) -> Failure:
+def _refused(error: OSError) -> str:
     """Return what the machine refused, with the name of the file: no fault of ronda."""
     what = "standard input or output" if error.filename is None else os.fsdecode(error.filename)
     output.to_nowhere(sys.stdout)  # what it holds back would be complained of once more
-    return Failure(f"{what} cannot be used: {error.strerror or error}")
+    return f"{what} cannot be used: {error.strerror or error}"
 
 
 def _stopped(stop: BaseException | None) -> int:
