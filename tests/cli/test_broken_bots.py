@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.bots.plugins import importable, install
 from tests.cli.conftest import Run, environment
+from tests.cli.test_streams import FREE
 
 BOTS = """
 import time
@@ -166,3 +167,20 @@ def test_what_bots_print_is_no_data(form: str, run: Run) -> None:
     assert [json.loads(line) for line in result.stdout.splitlines()]
     result = run("doctor", "-o", form)
     assert [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_what_bots_print_is_no_address_of_a_service(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ronda_cli", "serve", *FREE]
+    command += ["--database", str(tmp_path / "x.db")]
+    with (tmp_path / "log").open("wb") as log:
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=environment())
+        try:
+            assert child.stdout
+            assert "listen" in json.loads(child.stdout.readline())
+            child.send_signal(signal.SIGTERM)
+            rest, _ = child.communicate(timeout=60)
+        finally:
+            child.kill()
+            child.wait()
+    assert (child.returncode, rest) == (0, b"")
+    assert b"loaded" in (tmp_path / "log").read_bytes()
