@@ -11,11 +11,13 @@ import re
 from typing import Final, NamedTuple
 
 from ronda_core.claims import is_id
+from ronda_core.match import Outcome
 from ronda_core.strict_json import Fields, RecordError, parse
 
 NO_HASH: Final = "0" * 64
 """What stands before the first entry."""
 FINISHED: Final = "finished"
+FORFEITED: Final = "forfeited"
 CANCELLED: Final = "cancelled"
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -45,6 +47,11 @@ class Promise(NamedTuple):
     commitment: str
     ending: str
     """Empty as long as none is told."""
+
+
+def ending_of(outcome: Outcome) -> str:
+    """Return the word by which the list tells how a match ended."""
+    return {Outcome.FORFEIT: FORFEITED, Outcome.CANCELLED: CANCELLED}.get(outcome, FINISHED)
 
 
 def entry_hash(number: int, scope: str, commitment: str, ending: str, previous: str) -> str:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from ronda_core import hand as hands
 from ronda_core import match as matches
 from ronda_core.claims import contradictions, is_name
-from ronda_core.commitments import CANCELLED, FINISHED, Commitments
+from ronda_core.commitments import CANCELLED, FINISHED, Commitments, ending_of
 from ronda_core.fair import SCHEME, Dealer, commitment
 from ronda_core.hand import (
     Answered,
@@ -331,6 +331,6 @@ def _check_list(record: Record, listed: Commitments) -> None:
     if not promise.ending:
         raise ReplayError("outcome", f"{_UNPROVEN}the list of commitments tells of no end yet")
     # A tournament that was cancelled has games that were not.
-    ended = CANCELLED if record.outcome == Outcome.CANCELLED else FINISHED
+    ended = ending_of(Outcome(record.outcome))
     if promise.ending not in ({FINISHED, CANCELLED} if record.tournament else {ended}):
         raise ReplayError("outcome", "the list of commitments tells another end")

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from ronda_bots.registry import BotNotFoundError, Registry
+from ronda_core.commitments import ending_of
 from ronda_core.hand import IllegalMoveError
 from ronda_core.match import Cause
 from ronda_core.record import Record
@@ -415,4 +416,5 @@ def _write_state(connection: sqlite3.Connection, game: Game) -> None:
         set_running(connection, game.id)
         return
     set_ended(connection, game.id, game.state, game.last_time, told(game.result))
-    commitments.append(connection, game.id, game.commitment, game.state)
+    ending = ending_of(game.result.outcome)
+    commitments.append(connection, game.id, game.commitment, ending)

@@ -18,7 +18,8 @@ from ronda.v1 import match_service_pb2 as pb
 from ronda.v1.match_service_pb2_grpc import MatchServiceStub
 from ronda_arena.roundrobin import RoundRobin
 from ronda_bots.registry import discover
-from ronda_core.commitments import NO_HASH, entry_hash
+from ronda_core.commitments import NO_HASH, ending_of, entry_hash
+from ronda_core.match import Outcome
 from ronda_core.record import write
 from ronda_core.rules import settings
 
@@ -41,8 +42,14 @@ def chain(*told: tuple[str, str, str]) -> list[Data]:
 
 def promised(*lines: str) -> list[Data]:
     """The list of a server that hosted these matches."""
-    told = [(one["id"], one["fair"]["commitment"]) for one in map(json.loads, lines)]
-    return chain(*[(*one, "") for one in told], *[(*one, "finished") for one in told])
+    told = list(map(json.loads, lines))
+    return chain(
+        *[(one["id"], one["fair"]["commitment"], "") for one in told],
+        *[
+            (one["id"], one["fair"]["commitment"], ending_of(Outcome(one["outcome"])))
+            for one in told
+        ],
+    )
 
 
 def save(file: Path, rows: list[Data] | list[str]) -> str:

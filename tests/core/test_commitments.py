@@ -20,10 +20,11 @@ from ronda_core.commitments import (
     Commitments,
     Listed,
     Promise,
+    ending_of,
     entry_hash,
     read_entry,
 )
-from ronda_core.match import Cause, Fault
+from ronda_core.match import Cause, Fault, Outcome
 from ronda_core.record import FairRecord, Record, RecordError, Scribe, read
 
 quick = settings(max_examples=200, deadline=None)
@@ -259,7 +260,7 @@ def test_a_record_whose_commitment_was_announced_and_ended_as_told_is_proven(
     fault = Fault(0, Cause.TIME)
     for record, ending in (
         (played(name, players, rng)[0], "finished"),
-        (played(name, players, rng, stop=5, fault=fault)[0], "finished"),
+        (played(name, players, rng, stop=5, fault=fault)[0], "forfeited"),
         (played(name, players, rng, stop=0)[0], "cancelled"),
         (played(name, players, rng, stop=5)[0], "cancelled"),
     ):
@@ -336,8 +337,7 @@ def test_a_false_record_is_not_saved_by_the_list() -> None:
     assert verify.verify(sealed, listing(sealed)).where == "fair, master"
 
 
-def test_whether_a_match_was_forfeited_or_played_out_the_list_cannot_tell() -> None:
-    """Both have finished: the documents say so, and this holds them to it."""
+def test_a_match_that_was_played_out_cannot_be_shown_as_a_forfeit_nor_the_other_way() -> None:
     record, _ = played("playtash", 2, random.Random(1))
     assert record.winner is not None
     shown = replace(
@@ -348,7 +348,10 @@ def test_whether_a_match_was_forfeited_or_played_out_the_list_cannot_tell() -> N
         outcome="forfeit",
         fault=Fault(record.winner, Cause.CRASH),
     )
-    assert verify.verify(shown, listing(record)).proven
+    assert verify.verify(shown).proven
+    assert verify.verify(shown, listing(record)).where == "outcome"
+    assert verify.verify(shown, listing(record, "forfeited")).proven
+    assert verify.verify(record, listing(record, "forfeited")).where == "outcome"
 
 
 def test_a_tournament_is_promised_once_for_all_its_games() -> None:
@@ -368,7 +371,12 @@ def test_a_tournament_is_promised_once_for_all_its_games() -> None:
 def test_the_vectors_are_proven_with_a_list_of_their_commitments(line: str) -> None:
     records = [read(one) for one in TRUE]
     told = [(one.id, one.fair.commitment, "") for one in records if one.fair]
-    listed = read_all(chain(*told, *[(scope, own, "finished") for scope, own, _ in told]))
+    ends = [
+        (one.id, one.fair.commitment, ending_of(Outcome(one.outcome)))
+        for one in records
+        if one.fair
+    ]
+    listed = read_all(chain(*told, *ends))
     assert verify.verify(read(line), listed).proven
 
 

@@ -229,7 +229,7 @@ FAULTS: dict[type[Base], tuple[int, str]] = {
     CrashesWhenAskedToDeclare: (Fault.CAUSE_CRASH, "crash"),
     LeavesThePlace: (Fault.CAUSE_CRASH, "crash"),
     PlaysWhatItDoesNotHold: (Fault.CAUSE_ILLEGAL, "illegal"),
-    PlaysNoCard: (Fault.CAUSE_ILLEGAL, "illegal"),
+    PlaysNoCard: (Fault.CAUSE_PROTOCOL, "protocol"),
     SaysSomethingElse: (Fault.CAUSE_PROTOCOL, "protocol"),
     DeclaresWhatItDoesNotHold: (Fault.CAUSE_ILLEGAL, "illegal"),
     DeclaresPerhaps: (Fault.CAUSE_PROTOCOL, "protocol"),

@@ -315,7 +315,7 @@ async def test_how_a_match_ended_is_appended_once_and_nothing_else_changes(
     assert entries[: len(before)] == before
     ended = [(entry.scope, entry.ending) for entry in entries[len(before) :] if entry.ending]
     assert ended == [
-        (tables[1].id, "finished"),
+        (tables[1].id, "forfeited"),
         (tables[0].id, "cancelled"),
         (tables[2].id, "finished"),
     ]

@@ -43,7 +43,7 @@ class Commitment(_message.Message):
     commitment: _builtins.str
     """What the server committed to: 64 lower-case hex digits."""
     ending: _builtins.str
-    """How it ended: `unused`, `finished`, `cancelled` or another word in lower case.
+    """How it ended: `unused`, `finished`, `forfeited`, `cancelled` or another word in lower case.
 
     Empty in the entry that announces the commitment. How it ended is told by a later entry for
     the same scope; until then its match is open or runs.
