@@ -78,7 +78,8 @@ def configure(level: str = "info") -> None:
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
+        # Events are few; a logger that keeps its settings could not be told others.
+        cache_logger_on_first_use=False,
     )
 
 

@@ -166,6 +166,7 @@ async def _started(registry: Registry) -> _Unwired:
         patch.object(app, "SqliteLog", log_in_memory(kept)),
         patch.object(database, "engine", lambda _: kept.engine),
         patch.object(database, "upgrade", lambda _: ""),
+        patch.object(database, "claim", lambda _: contextlib.nullcontext()),
         patch.object(app, "load_key", lambda _: KEY),
     ):
         server = _Unwired(app.Config(database="none.db", now=simulated_now), registry)

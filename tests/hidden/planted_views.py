@@ -238,8 +238,8 @@ def frames_kept_for_any(patch: pytest.MonkeyPatch) -> None:
 
     def event(self: Audience, number: int, seat: int | None) -> bytes:
         honest = right(self, number, seat)
-        kept = self._frames[number - 1]
-        return leaked(honest, next(iter(kept.values()))) if number < self.last else honest
+        kept = [frame for (which, _), frame in self._frames.items() if which == number]
+        return leaked(honest, kept[0]) if number < self.last else honest
 
     patch.setattr(Audience, "_event", event)
 
