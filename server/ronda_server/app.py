@@ -115,7 +115,8 @@ class Server:
             _check_address(address, config.allow_plaintext)
         path = database.sqlite_path(config.database)
         try:
-            self._stack.enter_context(database.claim(path))
+            real = await asyncio.to_thread(path.resolve)
+            self._stack.enter_context(database.claim(real))
             await asyncio.to_thread(database.upgrade, config.database)
             keys = Keys(await asyncio.to_thread(load_key, Path(config.key_file or f"{path}.key")))
             log = SqliteLog(path, self.metrics.committed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -65,11 +66,14 @@ def _begin(connection: Connection) -> None:
 def claim(path: Path) -> Iterator[None]:
     """Have the database at `path` for this process alone, until it leaves or is killed.
 
-    `DatabaseError` if another server has it: each would think that it alone knows how matches
-    stand.
+    `path` is its only name, without links. `DatabaseError` if another server has it: each would
+    think that it alone knows how matches stand.
     """
     # Not the database itself: SQLite's own locks on a file go when any handle of it is closed.
-    with Path(f"{path}.lock").open("w") as file:
+    # Whatever else has that name is neither followed, nor changed, nor waited for.
+    name = f"{path}.lock"
+    file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -77,6 +81,8 @@ def claim(path: Path) -> Iterator[None]:
                 f"another server uses {path}: stop it, or give this one a database of its own"
             ) from None
         yield
+    finally:
+        os.close(file)
 
 
 def upgrade(url: str) -> str:

@@ -127,14 +127,23 @@ def _joining(data: dict[str, Any]) -> SeatState:
 
 def _ready(game: Game, data: dict[str, Any]) -> Iterator[_Step]:
     at = data["seat"]
-    old = game.seats[at]
-    entropy = bytes.fromhex(data["entropy"])
-    seat = SeatState(
-        old.kind, old.identity, old.name, old.digest, None, old.client_commitment, entropy, True
-    )
+    seat = _readied(game.seats[at], data)
     _sit(game, at, seat)
-    yield "ready", SeatReady(at, entropy), None, None
+    yield "ready", SeatReady(at, seat.entropy), None, None
     yield from _start_if_ready(game)
+
+
+def _readied(seat: SeatState, data: dict[str, Any]) -> SeatState:
+    return SeatState(
+        seat.kind,
+        seat.identity,
+        seat.name,
+        seat.digest,
+        None,
+        seat.client_commitment,
+        bytes.fromhex(data["entropy"]),
+        True,
+    )
 
 
 def _answered(game: Game, data: dict[str, Any]) -> Iterator[_Step]:
@@ -290,8 +299,9 @@ def ended(
     first, *rest = lobby
     game = _offered(match_id, first, commitment, b"")
     for fact in rest:
-        if fact.kind == "joined":
-            _sit(game, fact.data["seat"], _joining(fact.data))
+        at = fact.data["seat"]
+        seat = _joining(fact.data) if fact.kind == "joined" else _readied(game.seats[at], fact.data)
+        _sit(game, at, seat)
     game.sequence = sequence
     game.last_time = time
     game.result = result

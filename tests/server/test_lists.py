@@ -369,13 +369,23 @@ async def test_no_master_and_no_token_is_in_any_list(client: Client) -> None:
     assert base64.b64encode(master) not in told
 
 
-ENDINGS = ("hand", "forfeit", "cancelled", "cancelled before the deal")
+ENDINGS = ("hand", "forfeit", "cancelled", "cancelled before the deal", "ready, then cancelled")
 
 
 async def _end(client: Client, ending: str, players: int) -> Table:
     if ending == "cancelled before the deal":
         table = Table(client, await client.create(*["open"] * players, rules="cafe"))
         table.tokens[0] = (await client.join(table.id, name="Amina")).seat_token
+        await table.act("CancelMatch", table.owner)
+        return table
+    if ending == "ready, then cancelled":
+        table = Table(client, await client.create(*["open"] * players, rules="cafe"))
+        entropy = b"an entropy of its own"
+        for seat in range(players):
+            promise = fair.client_commitment(entropy, table.id, seat)
+            joined = await client.join(table.id, seat=seat, client_commitment=promise)
+            table.tokens[seat] = joined.seat_token
+        await table.act("ReadySeat", 0, entropy=entropy)
         await table.act("CancelMatch", table.owner)
         return table
     table = await seat_all(client, "arabic" if ending == "hand" else "cafe", players)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sqlite3
 import sys
@@ -122,6 +123,34 @@ async def test_a_database_serves_one_server_at_a_time(start: Any) -> None:
     await stop(first)
     second = await start()
     await table.again(second).step()
+
+
+async def test_a_database_is_the_same_by_whatever_name_it_is_given(
+    start: Any, tmp_path: Path
+) -> None:
+    await start()
+    (tmp_path / "link.db").symlink_to(tmp_path / "ronda.db")
+    (tmp_path / "folder").symlink_to(tmp_path)
+    for name in ("link.db", "folder/ronda.db", "folder/link.db", "./ronda.db"):
+        with pytest.raises(DatabaseError, match="another server"):
+            await start(database=f"{tmp_path}/{name}")
+
+
+async def test_what_stands_where_the_lock_belongs_is_neither_followed_nor_waited_for(
+    start: Any, tmp_path: Path
+) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("as it was")
+    lock = tmp_path / "ronda.db.lock"
+    lock.symlink_to(precious)
+    with pytest.raises(OSError, match="symbolic"):
+        await start()
+    assert precious.read_text() == "as it was"
+    lock.unlink()
+    os.mkfifo(lock)
+    await start()  # it is locked as well as a file is
+    with pytest.raises(DatabaseError, match="another server"):
+        await start()
 
 
 async def test_a_database_of_another_version_is_refused_in_words(
