@@ -117,7 +117,7 @@ def ronda_inside(pyspiel: Any) -> Any:
         max_game_length=36,
     )
 
-    class State(pyspiel.State):  # type: ignore[misc]
+    class State(pyspiel.State):  # type: ignore[misc] # it has no types
         def __init__(self, game: Any) -> None:
             super().__init__(game)
             self.hand: Hand
@@ -142,7 +142,7 @@ def ronda_inside(pyspiel: Any) -> Any:
         def returns(self) -> list[float]:
             return [float(points) for points in self.hand.scores]
 
-    class Game(pyspiel.Game):  # type: ignore[misc]
+    class Game(pyspiel.Game):  # type: ignore[misc] # it has no types
         def __init__(self, params: Any = None) -> None:
             super().__init__(kind, about, params or {})
             self.dealt = 0
@@ -156,7 +156,7 @@ def ronda_inside(pyspiel: Any) -> Any:
 def rows() -> list[Row]:
     """Measure every preset and number of players in turns with OpenSpiel."""
     try:
-        import pyspiel  # noqa: PLC0415
+        import pyspiel  # noqa: PLC0415 # an extra
     except ImportError:
         message = "the engine's rows need OpenSpiel: pip install open_spiel, or make bench"
         raise SystemExit(message) from None

@@ -43,7 +43,7 @@ class Seat:
             self._observe = _optional(bot, "observe")
         except KeyboardInterrupt:
             raise
-        except BaseException as error:
+        except BaseException as error:  # sys.exit() too
             raise _crash("it was made", error) from error
 
     @property
@@ -63,7 +63,7 @@ class Seat:
             answer = self._play(view)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:
+        except BaseException as error:  # sys.exit() too
             raise _crash("it was asked to play", error) from error
         if type(answer) is not Card:
             answer = _card(answer)
@@ -80,7 +80,7 @@ class Seat:
             answer = self._declare(view)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:
+        except BaseException as error:  # sys.exit() too
             raise _crash("it was asked to declare", error) from error
         if answer is not True and answer is not False:
             raise BotFaultError(
@@ -98,7 +98,7 @@ class Seat:
             self._observe(event)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:
+        except BaseException as error:  # sys.exit() too
             raise _crash("it was told an event", error) from error
 
 

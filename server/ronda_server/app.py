@@ -131,7 +131,7 @@ class Server:
             await self._listen(
                 MatchService(self.host, opening, promises), BotService(self._registry, keys)
             )
-        except BaseException:
+        except BaseException:  # whatever it is, nothing stays open
             await self._stack.aclose()
             raise
         _log.info("ready", matches=len(self.host), **self.addresses)
@@ -251,7 +251,7 @@ def _is_loopback(address: str) -> bool:
     host, _ = _split(address)
     if host == "localhost":
         return True
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError):  # a name, not an address
         return ipaddress.ip_address(host).is_loopback
     return False
 

@@ -88,7 +88,7 @@ class Committer:
         while running:
             jobs = [self._work.get()]
             if group_was > _SIBLINGS:
-                time.sleep(_DELAY)
+                time.sleep(_DELAY)  # on its own thread
             while len(jobs) < _GROUP and not self._work.empty():
                 jobs.append(self._work.get())
             group = [job for job in jobs if job]

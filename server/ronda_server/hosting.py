@@ -177,7 +177,7 @@ class Host:
 
     async def pause(self) -> None:
         """Wait until the storage may be tried again."""
-        await asyncio.sleep(_RETRY_SECONDS)
+        await asyncio.sleep(_RETRY_SECONDS)  # the storage is away
 
     async def _take(
         self, live: Live, caller: bytes, request: Request, decide: Callable[[Game], Decision | int]
@@ -247,7 +247,7 @@ class Host:
                 answer = await self._ask(live)
                 if answer:
                     if self._bot_delay:
-                        await asyncio.sleep(self._bot_delay)
+                        await asyncio.sleep(self._bot_delay)  # for people to follow
                     await self._take_answer(live, answer)
         except BotNotFoundError:
             # It was uninstalled while its match was open; with it back, a restart goes on.

@@ -132,7 +132,7 @@ class Keys:
 
 def load_key(path: Path) -> bytes:
     """Return the key kept in `path`, made on first use and readable by its owner only."""
-    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:  # made below
         return file.read(65)  # one more than a key may have; a device would have no end
     # Written aside and then linked: there is a whole key or none, and one only, whoever is killed
     # or starts at the same moment.
@@ -142,7 +142,7 @@ def load_key(path: Path) -> bytes:
             file.write(os.urandom(32))
             file.flush()
             os.fsync(file.fileno())
-        with contextlib.suppress(FileExistsError):
+        with contextlib.suppress(FileExistsError):  # another was first
             os.link(aside, path)
     finally:
         Path(aside).unlink()

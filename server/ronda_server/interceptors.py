@@ -86,7 +86,7 @@ class Edge(grpc.aio.ServerInterceptor):
             began = time.perf_counter()
             try:
                 response = await behaviour(_whole(request), context)
-            except BaseException as problem:
+            except BaseException as problem:  # counted and raised again
                 code = code_label(self._code(problem, labels[2]))
                 handled.labels(*labels, code).inc()
                 seconds.observe(time.perf_counter() - began)
@@ -114,7 +114,7 @@ class Edge(grpc.aio.ServerInterceptor):
                 async for response in behaviour(_whole(request), context):
                     yield response
                     sent.inc()
-            except BaseException as problem:
+            except BaseException as problem:  # counted and raised again
                 code = code_label(self._code(problem, labels[2]))
                 await _refuse(problem, context)
                 raise
@@ -134,7 +134,7 @@ class Edge(grpc.aio.ServerInterceptor):
             code = "OK"
             try:
                 await behaviour(_whole(request), context)
-            except BaseException as problem:
+            except BaseException as problem:  # counted and raised again
                 code = code_label(self._code(problem, labels[2]))
                 await _refuse(problem, context)
                 raise

@@ -74,7 +74,7 @@ class Listener:
                 # would end the process.
                 self._server = self._build()
                 while not _bind(self._server, self._address):  # noqa: ASYNC110 # not let go of yet
-                    await asyncio.sleep(_LOOK_SECONDS)
+                    await asyncio.sleep(_LOOK_SECONDS)  # it is being let go of
                 await self._server.start()
 
 

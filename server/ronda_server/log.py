@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +14,7 @@ from sqlalchemy import ColumnElement, Row, func, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from ronda_core.commitments import Listed
 from ronda_server import database
 from ronda_server.committer import Committer, Observe
 from ronda_server.errors import LogError, StorageError
@@ -35,17 +37,6 @@ class MatchRow(NamedTuple):
     rematch_id: str | None
     request: bytes | None
     content: bytes | None
-
-
-class CommitmentRow(NamedTuple):
-    """An entry of the public list."""
-
-    number: int
-    scope: str
-    commitment: str
-    ending: str
-    previous_hash: str
-    hash: str
 
 
 class Lobby(NamedTuple):
@@ -123,7 +114,7 @@ class SqliteLog:
             wanted &= match.c.number < below
         return await _read_on_thread(self._matches, wanted, count)
 
-    async def commitments(self, after: int, count: int) -> list[CommitmentRow]:
+    async def commitments(self, after: int, count: int) -> list[Listed]:
         """Return entries of the public list, the oldest first."""
         return await _read_on_thread(self._commitments, after, count)
 
@@ -136,7 +127,10 @@ class SqliteLog:
         return await _read_on_thread(self._commitment, scope)
 
     async def lobbies(self, match_ids: Sequence[str]) -> dict[str, Lobby]:
-        """Return what lists need of matches: what was before their first deal, and their length."""
+        """Return what lists need of matches: what was before their first deal, and their length.
+
+        One that cannot be read is not among them.
+        """
         return await _read_on_thread(self._lobbies, match_ids)
 
     async def master(self, scope: str) -> bytes:
@@ -159,7 +153,7 @@ class SqliteLog:
         with self._engine.connect() as connection:
             return [_match_row(row) for row in connection.execute(query)]
 
-    def _commitments(self, after: int, count: int) -> list[CommitmentRow]:
+    def _commitments(self, after: int, count: int) -> list[Listed]:
         query = (
             select(commitment)
             .where(commitment.c.number > after)
@@ -167,7 +161,7 @@ class SqliteLog:
             .limit(count)
         )
         with self._engine.connect() as connection:
-            return [CommitmentRow(*row) for row in connection.execute(query)]
+            return [Listed(*row) for row in connection.execute(query)]
 
     def _unused(self) -> list[tuple[str, str]]:
         taken = select(match.c.id)
@@ -186,16 +180,19 @@ class SqliteLog:
         before = select(event.c.match_id, *_FACT).where(of_these, event.c.kind.in_(_LOBBY))
         last = select(event.c.match_id, func.max(event.c.sequence)).where(of_these)
         told = select(commitment.c.scope, commitment.c.commitment)
-        facts: dict[str, list[Fact]] = {}
+        rows: dict[str, list[Any]] = {}
         with self._engine.connect() as connection:
             for row in connection.execute(before.order_by(event.c.sequence)):
-                facts.setdefault(row[0], []).append(_fact(row[1:]))
+                rows.setdefault(row[0], []).append(row)
             sequences = _pairs(connection.execute(last.group_by(event.c.match_id)))
             commitments = _pairs(connection.execute(told.where(commitment.c.scope.in_(match_ids))))
-        return {
-            match_id: Lobby(some, sequences[match_id], _there(commitments.get(match_id), match_id))
-            for match_id, some in facts.items()
-        }
+        found = {}
+        for match_id, some in rows.items():
+            with contextlib.suppress(LogError):  # it is left out: one match does not hide others
+                facts = [_fact(row[1:]) for row in some]
+                promised = _there(commitments.get(match_id), match_id)
+                found[match_id] = Lobby(facts, sequences[match_id], promised)
+        return found
 
     def _commitment(self, scope: str) -> str:
         query = select(commitment.c.commitment).where(commitment.c.scope == scope).limit(1)
@@ -237,5 +234,8 @@ def _there(value: T | None, scope: str) -> T:
 
 def _match_row(row: Row[Any]) -> MatchRow:
     values = list(row)
-    values[6] = json.loads(values[6]) if values[6] else None
+    try:
+        values[6] = json.loads(values[6]) if values[6] else None
+    except ValueError:  # how it ended is in the log too
+        values[6] = None
     return MatchRow(*values)

@@ -145,7 +145,7 @@ def test_a_declaration_is_a_bool_and_true(answer: Any) -> None:
 
 
 class BoomError(Exception):
-    pass
+    pass  # a kind of its own
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ class Mute(Fine):
 class Slow(Fine):
     def play(self, view):
         print("I hold on", flush=True)
-        time.sleep(1000)
+        time.sleep(1000)  # a bot that never answers
 
 class Shy(Fine):
     class Answer:
@@ -123,7 +123,7 @@ def test_a_bot_that_takes_for_ever_is_ended_with_ctrl_c() -> None:
         try:
             assert child.stderr
             while b"I hold on" not in child.stderr.readline():
-                pass
+                pass  # until it holds on
             child.send_signal(signal.SIGINT)
             _, err = child.communicate(timeout=30)
         finally:

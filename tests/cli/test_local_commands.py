@@ -355,7 +355,7 @@ class TestDoctor:
         needed = {
             tuple(re.match(r"([\w-]+)>=([\d.]+)", line).groups())
             for line in project["dependencies"]
-        }  # type: ignore[union-attr]
+        }  # type: ignore[union-attr] # it is there
         assert set(doctor._NEEDED) == needed
 
 

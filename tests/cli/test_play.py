@@ -203,7 +203,7 @@ class Notes:
         self.waiting.set()
 
     def answered(self) -> None:
-        pass
+        pass  # nothing is shown here
 
     def say(self, message: str) -> None:
         self.said.append(message)
@@ -271,7 +271,7 @@ async def sit(
                 notes.waiting.clear()
                 await put(Line(line))
 
-        notes.typing = loop.create_task(typing())  # type: ignore[attr-defined]
+        notes.typing = loop.create_task(typing())  # type: ignore[attr-defined] # a stand-in
 
     monkeypatch.setattr("ronda_cli.remote.read_lines", read_lines)
     async with serving(service) as address:
@@ -281,7 +281,7 @@ async def sit(
             await sitting.sit(await client.find(ID))
         finally:
             await client.close()
-            notes.typing.cancel()  # type: ignore[attr-defined]
+            notes.typing.cancel()  # type: ignore[attr-defined] # a stand-in
     return notes
 
 
@@ -372,16 +372,16 @@ class TestThere:
                 sent.append(command)
 
         notes = Notes()
-        sitting = Sitting(Recording(), Place(ID), notes)  # type: ignore[arg-type]
+        sitting = Sitting(Recording(), Place(ID), notes)  # type: ignore[arg-type] # a stand-in
         sitting._sits = True
         sitting.picture = view_picture(stream.first.view)
         mine = next(n for n, pair in enumerate(stream.pairs, 1) if open_to_seat_0(pair))
         for pair in stream.pairs[:mine]:
-            await sitting._take(_update(pair[0]))  # type: ignore[arg-type]
+            await sitting._take(_update(pair[0]))  # type: ignore[arg-type] # a stand-in
         await sitting._take(_update(stream.pairs[mine - 1][1]))  # type: ignore[arg-type]
         assert notes.asked
         for pair in stream.pairs[mine:]:  # somebody else has played for this seat, to the last card
-            await sitting._take(_update(pair[0]))  # type: ignore[arg-type]
+            await sitting._take(_update(pair[0]))  # type: ignore[arg-type] # a stand-in
             sitting._typed.append("1")
             await sitting._read()
             sitting._typed.clear()

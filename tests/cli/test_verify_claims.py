@@ -331,7 +331,7 @@ async def played(matches: Any, rules: str) -> str:
     )
     match_id = (await matches.CreateMatch(asked)).match.id
     async for _ in matches.WatchMatch(pb.WatchMatchRequest(match_id=match_id)):
-        pass
+        pass  # to its end
     return (await matches.GetRecord(pb.GetRecordRequest(match_id=match_id))).record.decode()
 
 

@@ -142,8 +142,8 @@ class TestConversion:
 
     def test_what_came_after_this_version_does_no_harm(self) -> None:
         view = view_message(game(), 0)
-        view.phase = 77  # type: ignore[assignment]
-        view.table.extend([0, 41, 99])  # type: ignore[list-item]
+        view.phase = 77  # type: ignore[assignment] # a stand-in or a stranger
+        view.table.extend([0, 41, 99])  # type: ignore[list-item] # a stand-in or a stranger
         picture = view_picture(view)
         assert picture.phase == "77"
         assert picture.table == ()
@@ -160,7 +160,7 @@ class Told(list[str]):
 
 
 async def no_time(_: float) -> None:
-    await asyncio.sleep(0)
+    await asyncio.sleep(0)  # a turn of the loop
 
 
 def quick(**more: Any) -> Patience:
@@ -306,7 +306,7 @@ class TestFollowing:
 
         patience = Patience(seconds=12, sleep=sleep, clock=lambda: float(next(now)))
         while await patience.failed():
-            pass
+            pass  # until it gives up
         assert len(waits) == 12
         for number, wait in enumerate(waits):
             longest = min(0.25 * 2**number, 8.0)
@@ -351,7 +351,7 @@ class TestLeaving:
     async def test_a_cancellation_that_comes_with_a_message_is_not_lost_in_a_stream(self) -> None:
         async def through() -> None:
             async for _ in follow(client, Place(ID), Told(), quick(quiet=60.0)):  # type: ignore[arg-type]
-                pass
+                pass  # to its end
 
         client = Talkative()
         client.meanwhile = lambda: following.cancel()  # noqa: PLW0108 -- it is not there yet
@@ -366,7 +366,7 @@ class TestLeaving:
         sitting = Sitting(client, Place(ID), Paper(), patience=quick(quiet=60.0))  # type: ignore[arg-type]
         watching = asyncio.create_task(sitting.watch(view_picture(view_message(game(), 0))))
         for _ in range(turn):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # a turn of the loop
         watching.cancel()
         done, _ = await asyncio.wait([watching], timeout=5)
         assert done
@@ -520,7 +520,7 @@ async def process(
 async def gone(child: asyncio.subprocess.Process) -> None:
     """Leave no process behind, whatever became of a test."""
     if child.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError):  # it has gone
             child.kill()
         await child.wait()
 

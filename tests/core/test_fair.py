@@ -80,7 +80,7 @@ class Words:
 
     def uniform(self, n: int) -> int:
         while (word := self.next()) >= 2**32 - 2**32 % n:
-            pass
+            pass  # drawn again
         return word % n
 
 

@@ -313,4 +313,4 @@ def test_settings_come_from_one_maker_and_are_frozen() -> None:
     made = settings("pagat", 4)
     assert isinstance(made, Settings)
     with pytest.raises(AttributeError):
-        made.target = 25  # type: ignore[misc]
+        made.target = 25  # type: ignore[misc] # it is frozen

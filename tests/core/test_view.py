@@ -100,7 +100,7 @@ def facts(event: MatchEvent, viewer: Viewer) -> object:
     """An event of the engine without what the rules hide from a viewer."""
     if isinstance(event, Dealt):
         own = () if viewer is None else frozenset(event.hands[viewer])
-        return event._replace(hands=own)  # type: ignore[arg-type]
+        return event._replace(hands=own)  # type: ignore[arg-type] # as the mutation wants it
     if isinstance(event, Answered) and event.seat != viewer:
         return event._replace(declares=False)
     return event

@@ -147,7 +147,7 @@ class Process:
     async def kill(self) -> None:
         """Kill -9, and see that nothing of it is left."""
         assert self._process
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError):  # it has gone
             self._process.kill()
         await self._gone()
 
@@ -238,7 +238,7 @@ class Campaign:
 
     async def _wait(self, seconds: float) -> None:
         """Let a random moment come: nothing is waited for."""
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(seconds)  # the moment is the test
 
     async def _table(self, kind: Kind, chance: random.Random, number: int) -> None:
         """Play one match after another on one channel."""
@@ -249,7 +249,7 @@ class Campaign:
                 await seated.play(f"{number}-{played}")
                 if not kind.persons and not self.closing:
                     # Bots among themselves are fast: they leave some room for others.
-                    with contextlib.suppress(TimeoutError):
+                    with contextlib.suppress(TimeoutError):  # they go on
                         async with asyncio.timeout(10):
                             await self.progress(500)
                 if self.closing:
@@ -410,7 +410,7 @@ class Seated:
     async def follow(self, match: str, seat: int | None, token: str) -> None:
         """Follow a match to its end, and do nothing."""
         async for _ in self.events(match, seat, token):
-            pass
+            pass  # only followed
 
     async def events(
         self, match: str, seat: int | None, token: str
@@ -546,7 +546,7 @@ def _session(leader: int) -> list[int]:
     """Return the processes of the session that `leader` led, where the system tells."""
     left = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # it has gone
             fields = stat.read_text().rpartition(")")[2].split()
             if int(fields[3]) == leader and fields[0] != "Z":
                 left.append(int(stat.parent.name))

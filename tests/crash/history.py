@@ -333,7 +333,7 @@ class _Judge:
             case Recorded():
                 self._record(entry)
             case Clock():
-                pass
+                pass  # nothing follows from it
 
     def _sent(self, at: int, sent: Sent) -> None:
         known = self.commands.get(sent.request_id)

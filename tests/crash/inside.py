@@ -53,7 +53,7 @@ def files_of(folder: Path, before: Files | None = None) -> Files:
     files = {}
     for path in folder.iterdir():
         if not path.name.endswith("-shm"):
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(FileNotFoundError):  # SQLite has taken it away
                 data, old = path.read_bytes(), before.get(path.name)
                 files[path.name] = old if old is not None and old == data else data
     return files

@@ -140,6 +140,6 @@ async def _refused(reason: str, command: Awaitable[object]) -> None:
     try:
         await command
     except RefusedError as problem:
-        assert str(problem) == reason  # noqa: PT017
+        assert str(problem) == reason  # noqa: PT017 # pytest.raises() would hide another refusal
     else:
         raise AssertionError(f"not refused with {reason}")

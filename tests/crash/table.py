@@ -104,7 +104,7 @@ class Table:
             if opened.stream not in self._over and opened.stream not in self._followed:
                 self._follow(opened._replace(after=self._told[opened.stream]))
         for sent in list(unanswered(self.journal)):
-            with contextlib.suppress(RefusedError):
+            with contextlib.suppress(RefusedError):  # an answer too
                 await self._send(sent)
 
     async def finish(self) -> None:

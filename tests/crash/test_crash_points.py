@@ -54,7 +54,7 @@ def test_a_server_that_is_killed_in_its_first_start_starts_the_next_time(
     registry: Registry, quick: Path
 ) -> None:
     async def nothing(_table: Table) -> None:
-        pass
+        pass  # a scenario without a step
 
     crashes = Crashes(registry, nothing, quick, fresh=True)
     for picture in crashes.shoot():

@@ -126,7 +126,7 @@ class Slow:
         self._rng = rng
 
     def play(self, view: View) -> Card:
-        time.sleep(0.1)
+        time.sleep(0.1)  # a bot that takes its time
         return self._rng.choice(view.hand)
 
 

@@ -63,5 +63,5 @@ def _forget_cached() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith(("ronda_server", "ronda_arena")):
             cached: Any = getattr(module, "_log", None)
-            with contextlib.suppress(AttributeError, TypeError):
+            with contextlib.suppress(AttributeError, TypeError):  # it keeps nothing
                 vars(cached).pop("bind", None)

@@ -100,19 +100,19 @@ class InThread(Service):
             asked = handler.request_deserializer(request.SerializeToString())
             async for frame in handler.unary_stream(asked, context):
                 yield handler.response_serializer(frame)
-        except Exception as problem:
+        except Exception as problem:  # as the edge answers it
             raise RefusedError(context.refused(problem)) from problem
 
     async def settle(self, opened: Sequence[Stream]) -> None:
-        await asyncio.sleep(STEP)
+        await asyncio.sleep(STEP)  # simulated
 
     async def restart(self) -> None:
         await self.server.stop()
-        await asyncio.sleep(STEP)
+        await asyncio.sleep(STEP)  # simulated
         self.server = self._unwired = await _started(self._registry)
 
     async def advance(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(seconds)  # simulated
 
 
 def simulated_now() -> int:

@@ -106,7 +106,7 @@ class OverGrpc(Service):
 async def _until(true: Callable[[], Awaitable[bool]]) -> None:
     """Wait for what only a look can tell."""
     while not await true():  # noqa: ASYNC110 # the server tells nobody when it has counted
-        await asyncio.sleep(0.0005)
+        await asyncio.sleep(0.0005)  # nothing tells of it
 
 
 def _value(metric: MetricWrapperBase) -> float:

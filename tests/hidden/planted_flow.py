@@ -62,7 +62,7 @@ def bots_think_of_sets(patch: pytest.MonkeyPatch) -> None:
     async def take_answer(self: Host, live: Live, answer: Answer) -> None:
         hand = hand_of(live.game)
         if hand and hand.phase is Phase.DECLARE and answer.seat in holders(live.game):
-            await asyncio.sleep(leaked(0, 0.05))
+            await asyncio.sleep(leaked(0, 0.05))  # the leak
         await right(self, live, answer)
 
     patch.setattr(Host, "_take_answer", take_answer)
@@ -80,7 +80,7 @@ def search_takes_time(patch: pytest.MonkeyPatch) -> None:
             if hand and refusal.reason is Reason.CARD_NOT_HELD:
                 card = parse_card(decision[1]["card"])
                 if any(card in held for held in hand.hands):
-                    await asyncio.sleep(leaked(0, 0.01))
+                    await asyncio.sleep(leaked(0, 0.01))  # the leak
             raise
 
     patch.setattr(Host, "_advance", advance)

@@ -50,7 +50,7 @@ class Stream:
     async def close(self) -> None:
         """Hang up."""
         self.task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
+        with contextlib.suppress(asyncio.CancelledError):  # it was asked to
             await self.task
 
 

@@ -103,7 +103,7 @@ class Duel:
             self._state()
         except DisagreementError:
             raise
-        except Exception as error:
+        except Exception as error:  # a crash is a disagreement
             raise DisagreementError(self.script, f"{type(error).__name__}: {error}") from error
 
     def _deal(self, deck: list[str]) -> None:

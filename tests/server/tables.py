@@ -221,4 +221,4 @@ async def until(condition: Callable[[], bool]) -> None:
     """Let the loop run until `condition` holds: for what has no stream and no future."""
     async with asyncio.timeout(10):
         while not condition():  # noqa: ASYNC110 # nothing tells of it
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # a turn of the loop

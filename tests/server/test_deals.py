@@ -328,7 +328,7 @@ async def test_nobody_at_a_table_that_declares_still_lets_the_match_end(
 ) -> None:
     table = await seat_all(client, rules, 3, clock=TENTH)
     result = await result_of(table)
-    dealer = (await table.game()).match.hand.dealer  # type: ignore[union-attr]
+    dealer = (await table.game()).match.hand.dealer  # type: ignore[union-attr] # it has begun
     assert (result.fault.seat, result.fault.cause) == ((dealer + 1) % 3, Fault.CAUSE_TIME)
 
 

@@ -242,7 +242,7 @@ async def test_a_caller_that_hangs_up_at_any_moment_has_played_once_when_it_play
         }
         call = table.act("PlayCard", turn, **fields)
         for _ in range(turns):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # a turn of the loop
         call.cancel()
         await table.act("PlayCard", turn, **fields)
         assert len((await table.hand()).plays) == plays + 1

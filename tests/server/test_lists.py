@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -417,3 +420,52 @@ async def test_a_match_that_is_over_is_listed_as_it_is_shown_without_a_replay(
         listed = await client.matches.ListMatches(pb.ListMatchesRequest())
     assert list(listed.matches) == [shown]
     assert await table.again(client).match() == shown
+
+
+SPOILT = {
+    "events that are no JSON": "UPDATE event SET data = '{' WHERE match_id = ?",
+    "events that are null": "UPDATE event SET data = 'null' WHERE match_id = ?",
+    "no commitment": "DELETE FROM commitment WHERE scope = ?",
+    "no events": "DELETE FROM event WHERE match_id = ?",
+}
+UNTRUE = {
+    "an end that is no JSON": "UPDATE match SET result = '{' WHERE id = ?",
+    "an end that is a list": "UPDATE match SET result = '[1]' WHERE id = ?",
+    "an end without an outcome": "UPDATE match SET result = '{\"winner\":0}' WHERE id = ?",
+    "an end of no known outcome": 'UPDATE match SET result = \'{"outcome":"x"}\' WHERE id = ?',
+}
+
+
+async def _spoilt(start: Any, folder: Path, statement: str) -> tuple[Client, Table, list[Any]]:
+    """Return a server that restarts over two matches that are over, the first of them spoilt."""
+    before = await start()
+    tables = [await _end(before, "forfeit", 2) for _ in range(2)]
+    shown = [await table.match() for table in tables]
+    await stop(before)
+
+    def spoil() -> None:
+        with sqlite3.connect(folder / "ronda.db") as connection:
+            connection.execute(statement, (tables[0].id,))
+        connection.close()
+
+    await asyncio.to_thread(spoil)
+    client = await start()
+    return client, tables[0], shown
+
+
+@pytest.mark.parametrize("statement", SPOILT.values(), ids=SPOILT)
+async def test_a_match_that_is_over_and_damaged_does_not_hide_the_others(
+    start: Any, tmp_path: Path, statement: str
+) -> None:
+    client, _, shown = await _spoilt(start, tmp_path, statement)
+    listed = await client.matches.ListMatches(pb.ListMatchesRequest())
+    assert list(listed.matches) == [shown[1]]
+
+
+@pytest.mark.parametrize("statement", UNTRUE.values(), ids=UNTRUE)
+async def test_of_an_end_that_cannot_be_read_lists_are_told_by_the_log(
+    start: Any, tmp_path: Path, statement: str
+) -> None:
+    client, _, shown = await _spoilt(start, tmp_path, statement)
+    listed = await client.matches.ListMatches(pb.ListMatchesRequest())
+    assert list(listed.matches) == shown[::-1]

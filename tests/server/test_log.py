@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import grpc
@@ -23,6 +24,7 @@ from ronda_core.verify import verify
 from ronda_server import committer, database, fold, hosting
 from ronda_server.errors import ConflictError, Reason, StorageError
 from ronda_server.facts import Fact
+from ronda_server.live import Shelf
 from ronda_server.log import SqliteLog
 from ronda_server.statements import append_all, rows_of
 
@@ -583,3 +585,24 @@ async def test_storage_that_fails_is_told_once_and_counted_and_so_is_its_return(
         * 3
     )
     assert client.server.metrics.commit_failures._value.get() >= 6
+
+
+@pytest.mark.parametrize("length", [1, 400, 70_000])
+def test_what_is_over_makes_room_by_number_and_by_length_and_what_is_open_never(
+    length: int,
+) -> None:
+    shelf = Shelf()
+    for at in range(300):
+        live: Any = SimpleNamespace(
+            game=SimpleNamespace(id=f"m-{at}", over=at % 2 == 0, sequence=length)
+        )
+        shelf.put(live)
+        shelf.put(live)  # shown again, it counts once
+    kept = [live.game.id for live in shelf if live.game.over]
+    most = max(1, min(150, 65_536 // length))
+    assert kept == [f"m-{at}" for at in range(0, 300, 2)][-most:]
+    assert len(shelf.open) == 150
+    live.game.over = True  # the last open one ends
+    shelf.put(live)
+    assert len(shelf.open) == 149
+    assert shelf.get(live.game.id) is live

@@ -99,7 +99,7 @@ async def everything(client: Client) -> Table:
     await table.play_out()
     ended = table.watch(0, 1)
     while await ended.read() is not grpc.aio.EOF:
-        pass
+        pass  # to its end
     await HealthStub(client.channel).Check(health_pb2.HealthCheckRequest())
     await services_by_reflection(client, "v1")
     with pytest.raises(grpc.aio.AioRpcError):
@@ -366,7 +366,7 @@ async def test_a_whole_match_leaves_neither_card_nor_token_nor_entropy_in_the_lo
         bots = Table(client, await client.create("greedy", "careful", rules="cafe", length=1))
         stream = bots.watch()
         while await stream.read() is not grpc.aio.EOF:
-            pass
+            pass  # to its end
         await stop(client)
     finally:
         structlog.reset_defaults()
@@ -378,6 +378,19 @@ async def test_a_whole_match_leaves_neither_card_nor_token_nor_entropy_in_the_lo
     assert not re.search(r"\b(1|2|3|4|5|6|7|10|11|12)[OCEB]\b", text)
     for line in text.splitlines():
         json.loads(line)
+
+
+async def test_who_says_nothing_to_the_metrics_port_is_not_waited_for(
+    start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "_SCRAPE_SECONDS", 0.05)
+    client = await start()
+    host, _, port = client.server.addresses["metrics_listen"].rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    assert await asyncio.wait_for(reader.read(), 10) == b""
+    writer.close()
+    await writer.wait_closed()
+    assert await scrape(client)
 
 
 # Health and reflection.

@@ -96,7 +96,7 @@ async def test_an_upgrade_of_a_database_in_use_keeps_what_it_holds(
     before = dump(path)
     await asyncio.to_thread(upgrade_elsewhere, path)
     assert dump(path) == before
-    again = table.again(await start())  # type: ignore[operator]
+    again = table.again(await start())  # type: ignore[operator] # a fixture
     assert await again.seen() == seen
 
 

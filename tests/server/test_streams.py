@@ -672,7 +672,7 @@ async def test_a_watcher_that_leaves_while_it_is_being_told_frees_its_place(
     leaving = asyncio.create_task(running.play_out())
     for stream in busy:
         stream.cancel()
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # a turn of the loop
     await leaving
     await until(lambda: watching(client) == 0)
 

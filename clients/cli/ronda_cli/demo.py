@@ -87,8 +87,8 @@ def _server(folder: str) -> Iterator[str]:
 async def _live(address: str, shown: Look) -> str:
     """Show a match of two bots to its end and return its record."""
     from ronda_cli.channel import target  # noqa: PLC0415 -- heavy, and not for `--help`
-    from ronda_cli.client import Client, new_request_id  # noqa: PLC0415
-    from ronda_cli.follow import Place  # noqa: PLC0415
+    from ronda_cli.client import Client, new_request_id  # noqa: PLC0415 -- heavy
+    from ronda_cli.follow import Place  # noqa: PLC0415 -- heavy
 
     client = Client(target(address))
     try:
@@ -100,9 +100,9 @@ async def _live(address: str, shown: Look) -> str:
 
 
 async def _watch(client: Client, place: object, shown: Look) -> None:
-    from ronda_cli.follow import Place  # noqa: PLC0415
-    from ronda_cli.remote import Sitting  # noqa: PLC0415
-    from ronda_cli.stage import Paper, Screen, Stage, finale  # noqa: PLC0415
+    from ronda_cli.follow import Place  # noqa: PLC0415 -- heavy
+    from ronda_cli.remote import Sitting  # noqa: PLC0415 -- heavy
+    from ronda_cli.stage import Paper, Screen, Stage, finale  # noqa: PLC0415 -- heavy
 
     assert isinstance(place, Place)
     with ExitStack() as stack:
@@ -115,8 +115,8 @@ async def _watch(client: Client, place: object, shown: Look) -> None:
 
 def _prove(record: str, shown: Look) -> None:
     """Verify the record of the live match: its rules, and the deals the server committed to."""
-    from ronda_core.record import read  # noqa: PLC0415
-    from ronda_core.verify import verify  # noqa: PLC0415
+    from ronda_core.record import read  # noqa: PLC0415 -- heavy
+    from ronda_core.verify import verify  # noqa: PLC0415 -- heavy
 
     verdict = verify(read(record))
     if not verdict.proven:
@@ -136,9 +136,9 @@ class _Tournament(threading.Thread):
 
     def run(self) -> None:
         """Play it."""
-        from ronda_arena.roundrobin import RoundRobin, standings  # noqa: PLC0415
-        from ronda_cli.local import find_bots, now  # noqa: PLC0415
-        from ronda_core.rules import settings  # noqa: PLC0415
+        from ronda_arena.roundrobin import RoundRobin, standings  # noqa: PLC0415 -- heavy
+        from ronda_cli.local import find_bots, now  # noqa: PLC0415 -- heavy
+        from ronda_core.rules import settings  # noqa: PLC0415 -- heavy
 
         try:
             bots = find_bots(("careful", "greedy", "random"))

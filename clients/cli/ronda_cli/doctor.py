@@ -117,7 +117,7 @@ def _grpc() -> Iterator[Finding]:
     try:
         import grpc  # noqa: PLC0415 -- whether it can be imported is the question
 
-        from ronda.v1 import match_service_pb2_grpc  # noqa: F401, PLC0415
+        from ronda.v1 import match_service_pb2_grpc  # noqa: F401, PLC0415 -- the question, too
     except Exception as error:  # noqa: BLE001 -- told, whatever it is
         advice = f"{type(error).__name__}: {error}: reinstall grpcio and protobuf"
         yield Finding("fail", "grpc or the ronda.v1 stubs cannot be imported", advice)
@@ -137,9 +137,9 @@ def _database(database: str) -> Iterator[Finding]:
     try:
         if path.exists():
             with path.open("r+b"):
-                pass
+                pass  # it can be written
         with tempfile.NamedTemporaryFile(dir=place):
-            pass
+            pass  # one can be made
     except OSError as error:
         advice = f"{error.strerror}: name another place with --database"
         yield Finding("fail", f"no database can be kept in {place}", advice)

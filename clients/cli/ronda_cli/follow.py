@@ -53,7 +53,7 @@ class Patience:
         if now - self._since >= self.seconds:
             return False
         self._wait = min(self._wait * 2 or self.first, self.longest)
-        await self.sleep(self._wait * random.uniform(0.5, 1.0))
+        await self.sleep(self._wait * random.uniform(0.5, 1.0))  # between attempts
         return True
 
 

@@ -57,7 +57,7 @@ class Keyboard:
     def open(self) -> Iterator[Keyboard]:
         """Read keys without Enter and without an echo."""
         import termios  # noqa: PLC0415 -- not on every system
-        import tty  # noqa: PLC0415
+        import tty  # noqa: PLC0415 -- not on Windows
 
         before = termios.tcgetattr(self._fd)
         try:

@@ -110,7 +110,7 @@ class _Person:
                     return understand(answer)
                 except PuzzledError as error:
                     self._stage.say(str(error))
-        except Exception as error:
+        except Exception as error:  # told where the match is played
             self.broken = error
             raise LeftError from error
 
@@ -128,4 +128,4 @@ class _Person:
         if self._pace and played:
             self._stage.show(self.last)
             if played[0].play.seat != SEAT:
-                time.sleep(self._pace)
+                time.sleep(self._pace)  # to be looked at

@@ -95,7 +95,7 @@ def _run(command: Any) -> int:
         if isinstance(ended.__cause__, BrokenPipeError):
             raise ended.__cause__ from None
         code = _stopped(ended.__cause__)
-    except Exception as error:
+    except Exception as error:  # told as what it is, below
         if isinstance(error, BrokenPipeError) or os.environ.get("RONDA_DEBUG"):
             raise
         if isinstance(error, OSError) and error.errno is not None:  # the system's, not a timeout

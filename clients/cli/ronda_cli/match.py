@@ -81,8 +81,8 @@ def match(
     _refuse_what_is_missing(isolation, clock)
     sink.refuse_a_mixture(records, output)
     from ronda_arena.local import games as play_games  # noqa: PLC0415 -- not for `--help`
-    from ronda_arena.local import summarise  # noqa: PLC0415
-    from ronda_cli.local import find_bots, now  # noqa: PLC0415
+    from ronda_arena.local import summarise  # noqa: PLC0415 -- not for `--help`
+    from ronda_cli.local import find_bots, now  # noqa: PLC0415 -- not for `--help`
 
     seated = find_bots(bots)
     tally = _Tally(games, output)
@@ -243,7 +243,7 @@ def _told(table: Settings, summary: Summary, last: Record | None, width: int) ->
 
 
 def _told_one(record: Record) -> str:
-    from ronda_cli.story import Cast, end  # noqa: PLC0415
+    from ronda_cli.story import Cast, end  # noqa: PLC0415 -- not for `--help`
     from ronda_core.view import MatchEnded  # noqa: PLC0415 -- not for `--help`
 
     fault = record.fault

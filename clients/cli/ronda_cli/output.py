@@ -109,7 +109,7 @@ def to_nowhere(stream: TextIO) -> None:
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
     except (OSError, ValueError):  # no file behind it
-        pass
+        pass  # then nothing can complain
 
 
 def complete() -> None:

@@ -129,5 +129,5 @@ def _details(value: bytes) -> tuple[str, dict[str, str], float | None]:
             elif packed.Unpack(wait):
                 retry = wait.retry_delay.ToTimedelta().total_seconds()
     except DecodeError:  # not what it says it is: the code still counts
-        pass
+        pass  # the code is told
     return reason, details, retry

@@ -144,7 +144,7 @@ class Sitting:
         assert self.picture is not None
         if self._pace and seat != self.picture.seat and self.picture.deadline is None:
             self._show()
-            await asyncio.sleep(self._pace)
+            await asyncio.sleep(self._pace)  # to be looked at
 
     def _decision(self) -> tuple[str, int, int] | None:
         """Return what names the decision that is the viewer's to make now."""

@@ -118,7 +118,7 @@ def _opened(match: Match, story: list[views.Event], cast: Cast) -> list[Told]:
     for seat in range(cast.players):
         parts += ["; " if parts else "", f"{cast.who(seat)} holds"]
         parts += [part for card in views.private(match, seat).hand for part in (" ", card)]
-    return [Told((*parts, "."))]  # type: ignore[arg-type]
+    return [Told((*parts, "."))]  # type: ignore[arg-type] # words and cards
 
 
 def _start(scenes: list[Scene], hand: int | None, play: int | None) -> int:

@@ -73,4 +73,4 @@ def forget() -> None:
 
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     except (ImportError, OSError):
-        pass
+        pass  # what was typed ahead stays

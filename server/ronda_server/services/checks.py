@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from typing import Any, Final
 
 from google.protobuf.message import Message
 
 from ronda.v1 import match_service_pb2 as pb
+from ronda_core.claims import is_name
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.game import BOT, INVITED, OPEN, PERSON, Game
 from ronda_server.identity import Keys
@@ -19,10 +19,6 @@ _UUID: Final = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a
 _HOUR: Final = 3_600_000_000
 _LEAST: Final = 100_000
 """Microseconds of the shortest clock."""
-_BLANK: Final = dict.fromkeys(map(ord, "\u115f\u1160\u2800\u3164\uffa0"))
-"""Letters and symbols that show nothing."""
-_MOVING: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Categories of what moves a cursor, turns a line around or may mean anything."""
 
 
 def request_of(keys: Keys, method: str, request: Any) -> Request:
@@ -51,9 +47,7 @@ def per_decision(request: pb.CreateMatchRequest) -> int:
 
 def check_name(name: str) -> None:
     """Refuse a name that is too long, shows nothing, moves a cursor or turns a line around."""
-    categories = {unicodedata.category(character) for character in name}
-    blank = name and not name.translate(_BLANK).strip()
-    if blank or len(name) > 40 or categories & _MOVING:
+    if len(name) > 40 or (name and not is_name(name)):
         raise ServiceError(Reason.BAD_NAME, field="name")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import AsyncIterator
 from typing import Any, Final
@@ -24,7 +25,7 @@ from ronda_server.game import BOT, INVITED, OPEN, Decision, Game, forfeit
 from ronda_server.hosting import Host
 from ronda_server.identity import SEAT, bearer
 from ronda_server.live import Live, Offer
-from ronda_server.log import MatchRow
+from ronda_server.log import Lobby, MatchRow
 from ronda_server.opening import Opening
 from ronda_server.services.checks import (
     check_name,
@@ -84,19 +85,19 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
 
     async def _listed(self, rows: list[MatchRow]) -> list[tuple[Game, str]]:
         """Return matches for a list; one whose log cannot be read does not hide the others."""
-        over = await self._host.log.lobbies([row.id for row in rows if row.result])
+        lobbies = await self._host.log.lobbies([row.id for row in rows if row.result])
         found = []
         for row in rows:
-            try:
-                if row.result and row.id in over:
-                    game, rematch_id = ended_game(row, over[row.id]), row.rematch_id or ""
-                else:
-                    live = await self._host.find(row.id)
-                    game, rematch_id = live.game, live.rematch_id
-            except LogError:
-                continue
-            found.append((game, rematch_id))
+            with contextlib.suppress(LogError):  # left out: it does not hide the others
+                found.append(await self._shown(row, lobbies.get(row.id)))
         return found
+
+    async def _shown(self, row: MatchRow, lobby: Lobby | None) -> tuple[Game, str]:
+        if lobby:
+            with contextlib.suppress(LogError):  # the log tells it too
+                return ended_game(row, lobby), row.rematch_id or ""
+        live = await self._host.find(row.id)
+        return live.game, live.rematch_id
 
     async def CreateMatch(
         self, request: pb.CreateMatchRequest, context: object
