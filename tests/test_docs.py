@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from ronda_arena.discovery import discover
 from ronda_arena.local import games
-from ronda_bots.registry import BotInfo, discover
+from ronda_bots.registry import BotInfo
 from ronda_cli.main import COMMANDS
 from ronda_cli.output import ExitCode
 from ronda_core.rules import PRESETS, settings

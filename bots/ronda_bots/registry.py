@@ -1,25 +1,35 @@
-"""Which bots are installed: the entry points of the group `ronda.bots`.
+"""The bots of one moment, and how one of them is found by name.
 
-Built-in bots are found the way everybody's are. One bad plugin is named and left out; the rest
-goes on. Importing a plugin runs its code, so this is for bots that are trusted.
+What is installed is read by `installed`, without importing anything; what the classes say of
+themselves is asked where they can do no harm, by the arena's `discovery`.
 """
 
 from __future__ import annotations
 
 import difflib
+import importlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from importlib.metadata import Distribution, EntryPoint, distributions
-from typing import Final, cast
+from dataclasses import dataclass, field
+from typing import cast
 
 from ronda_bots.api import BotClass
 
-GROUP: Final = "ronda.bots"
 
-_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
-_VERSION: Final = re.compile(r"[A-Za-z0-9.+_-]{1,64}", re.ASCII)
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the class of a bot comes from, and what it takes to import it."""
+
+    module: str
+    attribute: str
+    """Names in the module, with dots between."""
+    path: tuple[str, ...] = ()
+    """Folders to put on `sys.path`."""
+    reads: tuple[str, ...] = ()
+    """Files and folders of its distribution and of those that this one needs."""
+    listed: tuple[str, ...] = ()
+    """Folders of which names must be seen to import it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +43,10 @@ class BotInfo:
     distribution_version: str
     description: str
     """The first line of its class's docstring."""
-    bot_class: BotClass
+    bot_class: BotClass | None = None
+    """The class, where it has been imported into this process."""
+    origin: Origin | None = field(default=None, repr=False)
+    """Where its class comes from; None where there is nothing but the class."""
 
     @property
     def identity(self) -> str:
@@ -52,10 +65,6 @@ class BrokenBot:
 
 class BotNotFoundError(LookupError):
     """No installed bot answers to what was asked for."""
-
-
-class _UnfitError(Exception):
-    """Something that an entry point names is no bot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,30 +96,12 @@ class Registry:
         return f"no bot {wanted!r} is installed{hint}"
 
 
-def discover(path: Sequence[str] | None = None) -> Registry:
-    """Return what is installed on `path`, `sys.path` if None.
-
-    What `path` leads to must be importable too. It reads the disk and imports every plugin: call
-    it before an event loop runs.
-    """
-    bots: list[BotInfo] = []
-    broken: list[BrokenBot] = []
-    for distribution in _each_once(path):
-        name = _name(distribution)
-        try:
-            points = _entry_points(distribution)
-        except Exception as error:  # noqa: BLE001 -- metadata of others: any fault is named, none stops us
-            broken.append(BrokenBot("?", name, f"its entry points cannot be read: {_said(error)}"))
-            continue
-        for point in points:
-            try:
-                bots.append(_load(point, distribution))
-            except _UnfitError as error:
-                broken.append(BrokenBot(point.name, name, str(error)))
+def assemble(bots: Sequence[BotInfo], broken: Sequence[BrokenBot]) -> Registry:
+    """Return the registry of `bots`; those that nobody could tell apart are broken too."""
     clashes = [
         identity for identity, count in Counter(bot.identity for bot in bots).items() if count > 1
     ]
-    broken += _refuse(clashes, bots)
+    broken = [*broken, *_refuse(clashes, bots)]
     playing = [bot for bot in bots if bot.identity not in clashes]
     return Registry(
         tuple(sorted(playing, key=lambda bot: (bot.name, _age(bot.version), bot.version))),
@@ -118,70 +109,22 @@ def discover(path: Sequence[str] | None = None) -> Registry:
     )
 
 
-def _each_once(path: Sequence[str] | None) -> Iterator[Distribution]:
-    """Yield each distribution once: of one that is found twice the first is what gets imported."""
-    seen: set[str] = set()
-    for distribution in distributions() if path is None else distributions(path=list(path)):
-        # Names are compared as PEP 503 says: ronda_bot.echo is ronda-bot-echo.
-        name = re.sub(r"[-_.]+", "-", _name(distribution)).lower()
-        if name not in seen:
-            yield distribution
-        if name != "?":
-            seen.add(name)
+def load(info: BotInfo) -> BotClass:
+    """Return the class of a bot, importing it into this process if it is not here yet."""
+    if info.bot_class is not None:
+        return info.bot_class
+    origin = origin_of(info)
+    found: object = importlib.import_module(origin.module)
+    for part in origin.attribute.split("."):
+        found = getattr(found, part)
+    return cast("BotClass", found)
 
 
-def _name(distribution: Distribution) -> str:
-    return _metadata(distribution, "Name") or "?"
-
-
-def _metadata(distribution: Distribution, key: str) -> str:
-    # A folder without a METADATA file is no reason to stop.
-    metadata = cast("object", distribution.metadata)
-    return "" if metadata is None else str(distribution.metadata[key] or "")
-
-
-def _entry_points(distribution: Distribution) -> list[EntryPoint]:
-    """Return the entry points of our group; a line that stands there twice counts once."""
-    found = (point for point in distribution.entry_points if point.group == GROUP)
-    return list({(point.name, point.value): point for point in found}.values())
-
-
-def _load(point: EntryPoint, distribution: Distribution) -> BotInfo:
-    """Return the bot that `point` names, or raise `_UnfitError` with what is wrong with it."""
-    if not _NAME.fullmatch(point.name):
-        raise _UnfitError("a bot's name has 1 to 64 letters, digits, - and _")
-    try:
-        bot_class = point.load()
-        version, description = _about(bot_class)
-    except KeyboardInterrupt:
-        raise
-    except _UnfitError as error:
-        raise _UnfitError(f"{point.value} {error}") from error
-    except BaseException as error:  # a plugin may even call sys.exit()
-        raise _UnfitError(f"{point.value} cannot be imported: {_said(error)}") from error
-    return BotInfo(
-        name=point.name,
-        version=version,
-        distribution=_name(distribution),
-        distribution_version=_metadata(distribution, "Version"),
-        description=description,
-        bot_class=cast("BotClass", bot_class),
-    )
-
-
-def _about(bot_class: object) -> tuple[str, str]:
-    """Return version and description of a bot class, or raise `_UnfitError`."""
-    if not isinstance(bot_class, type):
-        raise _UnfitError("is no class")
-    if not callable(getattr(bot_class, "play", None)):
-        raise _UnfitError("has no method play(self, view)")
-    version = getattr(bot_class, "version", None)
-    if not isinstance(version, str):
-        raise _UnfitError('has no version: a class attribute such as version = "1.0.0"')
-    if not _VERSION.fullmatch(version):
-        raise _UnfitError("has a version of other than 1 to 64 letters, digits and . + - _")
-    lines = (bot_class.__doc__ or "").strip().splitlines()
-    return version, lines[0].strip() if lines else ""
+def origin_of(info: BotInfo) -> Origin:
+    """Return where a bot's class comes from; `ValueError` if it is of this process alone."""
+    if info.origin is None:
+        raise ValueError(f"{info.identity} is no installed bot: it can only run in this process")
+    return info.origin
 
 
 def _refuse(clashes: Iterable[str], bots: Sequence[BotInfo]) -> Iterator[BrokenBot]:
@@ -203,8 +146,3 @@ def _age(version: str) -> tuple[tuple[int, ...], bool, tuple[int, ...]]:
     rest = version[len(text) :]
     final = not re.match(r"[-_]?[A-Za-z]", rest)
     return tuple(numbers), final, tuple(int(part) for part in re.findall(r"[0-9]+", rest))
-
-
-def _said(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}"[:200] if text else type(error).__name__

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from ronda_arena.clock import Clock
+from ronda_arena.seating import InProcess, Seating
 from ronda_arena.statistics import Interval, Mean, Tally, wilson
 from ronda_arena.table import OnFault, OnStep, play_match
 from ronda_bots.registry import BotInfo
 from ronda_core.fair import seeded_master
 from ronda_core.record import Record
 from ronda_core.rules import Settings, settings
+
+_HERE: Final = InProcess()
 
 
 def games(
@@ -22,6 +27,8 @@ def games(
     *,
     now: Callable[[], str],
     secret: Callable[[], bytes],
+    seating: Seating = _HERE,
+    clock: Clock | None = None,
     on_step: OnStep | None = None,
     on_fault: OnFault | None = None,
 ) -> Iterator[Record]:
@@ -33,7 +40,15 @@ def games(
     for game in range(count):
         master = secret() if seed is None else seeded_master(seed, game)
         yield play_match(
-            f"local-{game}", rules, bots, master, now=now, on_step=on_step, on_fault=on_fault
+            f"local-{game}",
+            rules,
+            bots,
+            master,
+            now=now,
+            seating=seating,
+            clock=clock,
+            on_step=on_step,
+            on_fault=on_fault,
         )
 
 

@@ -8,7 +8,7 @@ on behalf of a client. Source: the rules document, "What each viewer may know".
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ronda_core import hand as hands
@@ -199,40 +199,45 @@ class Private(NamedTuple):
 
 def public(match: Match, sequence: int = 0, clock: float | None = None) -> PublicView:
     """Return what anyone may know of `match`; `sequence` and `clock` are the caller's."""
+    return PublicView(*_public(match, sequence, clock))
+
+
+def _public(match: Match, sequence: int, clock: float | None) -> tuple[Any, ...]:
+    """Return the values of a public view, in the order of its fields."""
     settings = match.settings
     hand = match.hand
     if hand is None:
-        return PublicView(
-            sequence=sequence,
-            players=settings.players,
-            rules=settings.preset.name,
-            target=settings.target,
-            length=settings.length,
-            hand_number=0,
-            batch=0,
-            dealer=match.first_dealer,
-            turn=None,
-            phase="over" if match.result else "waiting",
-            hand_sizes=(0,) * settings.players,
-            table=(),
-            first_table=(),
-            plays=(),
-            last_play=None,
-            stock=40,
-            pile_counts=(0,) * settings.sides,
-            scores=match.scores,
-            chain_rank=0,
-            chain_link=0,
-            pack=(),
-            last_capturer=None,
-            declared=(),
-            answered=(),
-            clock=clock,
+        return (
+            sequence,
+            settings.players,
+            settings.preset.name,
+            settings.target,
+            settings.length,
+            0,
+            0,
+            match.first_dealer,
+            None,
+            "over" if match.result else "waiting",
+            (0,) * settings.players,
+            (),
+            (),
+            (),
+            None,
+            40,
+            (0,) * settings.sides,
+            match.scores,
+            0,
+            0,
+            (),
+            None,
+            (),
+            (),
+            clock,
         )
     over = match.result is not None or hand.phase is hands.Phase.OVER
     chained = hand.chain_step >= 0 and not over
-    # Positional: this is made for every decision of every bot, and names cost a third more.
-    return PublicView(
+    # A tuple: this is made for every decision of every bot, and names cost a third more.
+    return (
         sequence,
         settings.players,
         settings.preset.name,
@@ -272,9 +277,7 @@ def private(match: Match, seat: int) -> Private:
 
 def view(match: Match, seat: int, sequence: int = 0, clock: float | None = None) -> View:
     """Return what `seat` may know of `match`."""
-    seen = public(match, sequence, clock)
-    values: list[Any] = [getattr(seen, name) for name in _PUBLIC_FIELDS]
-    values += private(match, seat)
+    values: tuple[Any, ...] = (*_public(match, sequence, clock), *private(match, seat))
     return View(*values)
 
 
@@ -301,9 +304,6 @@ def ended(event: Finished) -> MatchEnded:
         fault.seat if fault else None,
         fault.cause.value if fault else None,
     )
-
-
-_PUBLIC_FIELDS = tuple(field.name for field in fields(PublicView))
 
 
 def _tell(match: Match, event: MatchEvent, following: MatchEvent | None, seat: int | None) -> Event:

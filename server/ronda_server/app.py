@@ -25,7 +25,13 @@ from prometheus_client import start_http_server
 from ronda.v1 import bot_service_pb2, match_service_pb2
 from ronda.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
 from ronda.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
-from ronda_bots.registry import Registry, discover
+from ronda_arena.discovery import discover
+from ronda_arena.isolation import Level
+from ronda_arena.seating import Isolated, Seating
+from ronda_arena.worker import confine
+from ronda_arena.worker.nursery import Nursery
+from ronda_bots.installed import OURS
+from ronda_bots.registry import BotInfo, Registry
 from ronda_server import database, logs
 from ronda_server.bots import end_threads
 from ronda_server.commitments import Promises
@@ -69,6 +75,9 @@ _OPTIONS: Final = (
 )
 
 
+_QUICK = frozenset({"random", "greedy", "careful"})
+
+
 def wall_clock() -> int:
     """Return the time in microseconds since 1970."""
     return time.time_ns() // 1000
@@ -92,6 +101,8 @@ class Config:
     bot_delay: float = 0.0
     """Seconds that a hosted bot waits with each decision, so that people can follow."""
     drain_seconds: float = 10.0
+    isolation: str = "sandbox"
+    """How bots are run that others wrote, or that think long: `sandbox`, or only `process`."""
     log_level: str = "info"
     now: Callable[[], int] = field(default=wall_clock, repr=False)
 
@@ -99,9 +110,10 @@ class Config:
 class Server:
     """A running server."""
 
-    def __init__(self, config: Config, registry: Registry) -> None:
+    def __init__(self, config: Config, registry: Registry, seating: Seating) -> None:
         self._config = config
         self._registry = registry
+        self._seating = seating
         self._stack = contextlib.AsyncExitStack()
         self.metrics = Metrics()
         self.addresses: dict[str, str] = {}
@@ -122,7 +134,15 @@ class Server:
             log = SqliteLog(path, self.metrics.committed)
             await log.open()
             self._stack.push_async_callback(log.close)
-            self.host = Host(log, keys, self._registry, self.metrics, config.now, config.bot_delay)
+            self.host = Host(
+                log,
+                keys,
+                self._registry,
+                self._seating,
+                self.metrics,
+                config.now,
+                config.bot_delay,
+            )
             promises = Promises(log)
             await promises.open()
             opening = Opening(self.host, promises, config.max_matches)
@@ -180,10 +200,15 @@ class Server:
         _log.info("stopped")
 
 
-async def serve(config: Config, ready: Callable[[dict[str, str]], None]) -> None:
+async def serve(
+    config: Config,
+    registry: Registry,
+    seating: Isolated,
+    ready: Callable[[dict[str, str]], None],
+) -> None:
     """Run a server until SIGTERM or SIGINT."""
-    registry = await asyncio.to_thread(discover)
-    server = Server(config, registry)
+    server = Server(config, registry, seating)
+    server.metrics.isolated(seating.granted)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -200,20 +225,38 @@ def run(config: Config, ready: Callable[[dict[str, str]], None]) -> None:
     """Run a server on the fastest loop there is; returns after a drain."""
     logs.configure(config.log_level)
     logging.basicConfig(level=logging.WARNING, handlers=[logs.Libraries()])
-    for broken in discover().broken:
-        _log.warning("bot is left out", bot=broken.name, problem=broken.problem)
+    confine.hide()
     # Each caller is an open file.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     # What is loaded by now stays: to look through it again and again is a tenth of all work.
     gc.freeze()
     gc.set_threshold(50_000, 50, 50)
-    with asyncio.Runner(loop_factory=_fast_loop()) as runner:
-        runner.run(serve(config, ready))
+    with Nursery() as nursery, asyncio.Runner(loop_factory=_fast_loop()) as runner:
+        registry, seating = _bots(config, nursery)
+        runner.run(serve(config, registry, seating, ready))
     # A bot that never comes back would keep the process; it has nothing more to say.
     if not end_threads(_LEAVE_SECONDS):
         sys.stdout.flush()
         os._exit(0)
+
+
+def _bots(config: Config, nursery: Nursery) -> tuple[Registry, Isolated]:
+    """Return the bots that can be seated, and how they are run; what is less than asked is told."""
+    registry = discover(nursery=nursery)
+    for broken in registry.broken:
+        _log.warning("bot is left out", bot=broken.name, problem=broken.problem)
+    want = Level(config.isolation)
+    seating = Isolated(nursery, want=want, minimum=Level.PROCESS, trusted=_is_quick)
+    if seating.granted.weaker(want):
+        granted, problem = seating.granted.value, seating.report.problem
+        _log.warning("bots are isolated less than asked", level=granted, problem=problem)
+    return registry, seating
+
+
+def _is_quick(info: BotInfo) -> bool:
+    """Say whether a bot is one of our own that decides in microseconds: it needs no worker."""
+    return info.distribution == OURS and info.name in _QUICK
 
 
 def check_access(services: tuple[str, ...]) -> None:

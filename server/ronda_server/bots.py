@@ -1,7 +1,8 @@
-"""Bots in the seats of hosted matches, in this process: `trusted`.
+"""Bots in the seats of hosted matches, each run as the match says.
 
-A bot is called on a thread, so that one that sleeps holds up its own match only. After a restart
-it is made anew and lives its match again: the same views, the same events, the same chance.
+A bot is asked on a thread, so that one that takes long holds up its own match only, whether it
+thinks in a worker of its own or, trusted, in this process. After a restart it is made anew and
+lives its match again: the same views, the same events, the same chance.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NamedTuple, TypeVar
 
-from ronda_arena.seat import BotFaultError, Seat
-from ronda_bots.api import SeatInfo
+from ronda_arena.clock import CEILING_SECONDS, Clock
+from ronda_arena.fault import BotFaultError
+from ronda_arena.isolation import Level
+from ronda_arena.seat import Seat
+from ronda_arena.seating import Seating, seat_info
 from ronda_bots.registry import Registry
 from ronda_core.hand import Phase
 from ronda_core.view import Event, View, view
@@ -25,10 +29,6 @@ from ronda_server.game import BOT, Decision, Game, Happened, forfeit
 from ronda_server.metrics import Metrics
 
 T = TypeVar("T")
-
-CEILING_SECONDS: Final = 60.0
-"""Most time that a bot may take where the match has no clock."""
-
 
 _QUICK: Final = 8
 """Bots that think at once: more would only wait for the interpreter, and the loop with them."""
@@ -84,13 +84,22 @@ class Answer(NamedTuple):
 class HostedBots:
     """The bots of one match."""
 
-    def __init__(self, registry: Registry, game: Game, threads: Threads, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        seating: Seating,
+        game: Game,
+        threads: Threads,
+        metrics: Metrics,
+    ) -> None:
         self._registry = registry
+        self._seating = seating
         self._threads = threads
         self._metrics = metrics
         self._seats = tuple(at for at, seat in enumerate(game.seats) if seat.kind == BOT)
         self._bots: dict[int, Seat] = {}
         self._told = 0
+        self._closed = False
 
     @staticmethod
     def wanted(game: Game, bots: HostedBots | None) -> bool:
@@ -107,12 +116,20 @@ class HostedBots:
         """Tell the bots what is new and ask one whose decision is open."""
         return await self._threads.run(_blame, self._next, history[self._told :], game)
 
+    def close(self) -> None:
+        """End the bots; one that is being asked is answered for by nobody any more."""
+        self._closed = True
+        for bot in list(self._bots.values()):
+            bot.close()
+
     def _revive(self, facts: list[Fact], game: Game) -> Answer | None:
         """Ask each bot again what it was asked, and tell it again what it was told."""
         assert game.dealer
         for seat in self._seats:
             with _at(seat):
                 self._bots[seat] = self._make(game, seat)
+        if self._closed:  # while they were made
+            self.close()
         asked: dict[int, View] = {}
         for state, happened in fold.replay(game.id, facts, game.commitment, game.master):
             first = happened[0].fact
@@ -129,24 +146,24 @@ class HostedBots:
         return None
 
     def _make(self, game: Game, seat: int) -> Seat:
-        settings = game.settings
-        names = tuple(one.identity for one in game.seats)
-        info = SeatInfo(
-            seat,
-            settings.side_of[seat],
-            settings.players,
-            settings.preset.name,
-            settings.target,
-            settings.length,
-            names,
-        )
         assert game.dealer
-        return Seat(self._registry.find(names[seat]), info, game.dealer.bot_seed(seat))
+        names = [one.identity for one in game.seats]
+        return self._seating.sit(
+            self._registry.find(names[seat]),
+            seat_info(game.settings, seat, names),
+            game.dealer.bot_seed(seat),
+            Level(game.seats[seat].isolation),
+            Clock(game.per_decision / 1e6) if game.per_decision else None,
+        )
 
     def _next(self, news: list[Happened], game: Game) -> Answer | None:
         self._told += len(news)
         for one in news:
             self._tell(one)
+        if game.over:
+            for bot in self._bots.values():
+                bot.finish()  # what one does wrong now changes nothing
+            return None
         seat = next((at for at in game.waits_for if at in self._bots), -1)
         if seat < 0 or not game.match:
             return None
@@ -165,8 +182,7 @@ class HostedBots:
         for seat, bot in self._bots.items():
             told = one.by_seat[seat] if one.by_seat else one.public
             if isinstance(told, Event):
-                with _at(seat):
-                    bot.observe(told)
+                bot.tell((told,))
 
 
 class _SeatFaultError(Exception):
@@ -196,3 +212,8 @@ def _blame(work: Callable[[Any, Game], Answer | None], given: Any, game: Game) -
 
 def _clock(game: Game) -> float | None:
     return game.per_decision / 1e6 if game.per_decision else None
+
+
+def patience(game: Game) -> float:
+    """Return the seconds that a bot may take for one decision."""
+    return _clock(game) or CEILING_SECONDS

@@ -196,6 +196,7 @@ def _seat(data: dict[str, Any]) -> SeatState:
         identity=data.get("identity", ""),
         invitation=bytes.fromhex(invitation) if invitation else None,
         ready=data["kind"] == BOT,
+        isolation=data.get("isolation", "trusted"),
     )
 
 

@@ -38,6 +38,8 @@ class SeatState:
     client_commitment: str = ""
     entropy: bytes = b""
     ready: bool = False
+    isolation: str = "trusted"
+    """How its bot is run."""
 
 
 class MatchCreated(NamedTuple):

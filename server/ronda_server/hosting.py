@@ -14,6 +14,8 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
+from ronda_arena.isolation import IsolationError
+from ronda_arena.seating import Seating
 from ronda_bots.registry import BotNotFoundError, Registry
 from ronda_core.commitments import ending_of
 from ronda_core.hand import IllegalMoveError
@@ -21,7 +23,7 @@ from ronda_core.match import Cause
 from ronda_core.record import Record
 from ronda_server import commitments, deadlines, fold
 from ronda_server import game as games
-from ronda_server.bots import CEILING_SECONDS, Answer, HostedBots, Threads
+from ronda_server.bots import Answer, HostedBots, Threads, patience
 from ronda_server.endings import told
 from ronda_server.errors import LogError, Reason, ServiceError, StorageError
 from ronda_server.game import Decision, Game, Happened
@@ -40,6 +42,10 @@ _log = structlog.get_logger(__name__)
 _GRACE_MICROS: Final = 10_000_000
 """Time that a decision still has after a restart."""
 _RETRY_SECONDS: Final = 1.0
+_MAKING_SECONDS: Final = 60.0
+"""Time to make the bots of a match."""
+_SLACK_SECONDS: Final = 1.0
+"""Time that a bot is given beyond its own: its seat judges first, and says why."""
 """Between attempts while the storage is away."""
 
 
@@ -51,6 +57,7 @@ class Host:
         log: SqliteLog,
         keys: Keys,
         registry: Registry,
+        seating: Seating,
         metrics: Metrics,
         now: Callable[[], int],
         bot_delay: float = 0.0,
@@ -58,6 +65,7 @@ class Host:
         self.log = log
         self.keys = keys
         self.registry = registry
+        self.seating = seating
         self.metrics = metrics
         self.now = now
         self._bot_delay = bot_delay
@@ -111,6 +119,7 @@ class Host:
                 live.timer.cancel()
             if live.driver:
                 live.driver.cancel()
+            self._dismiss(live)
         while self._tasks:  # what is cancelled may leave a task that reads what became of it
             await asyncio.gather(*self._tasks, return_exceptions=True)
         self._threads.close()
@@ -249,43 +258,62 @@ class Host:
                     if self._bot_delay:
                         await asyncio.sleep(self._bot_delay)  # for people to follow
                     await self._take_answer(live, answer)
-        except BotNotFoundError:
-            # It was uninstalled while its match was open; with it back, a restart goes on.
-            _log.error("a bot is gone", match=live.game.id)
+        except (BotNotFoundError, IsolationError) as problem:
+            # It was uninstalled while its match was open, or this machine does not shut it in as
+            # the match says; when that is mended, a restart goes on.
+            _log.error("a bot is gone", match=live.game.id, problem=type(problem).__name__)
         except ServiceError as problem:
             # The storage is away. What a bot has answered is lost: one that lives the match again
             # answers the same.
-            live.bots = None
+            self._dismiss(live)
             _log.warning("bots wait", match=live.game.id, reason=problem.reason.value)
             asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._continue, live)
         except Exception as problem:  # noqa: BLE001 # a fault of ours is told and tried again
-            live.bots = None
+            self._dismiss(live)
             self.metrics.errors.inc()
             _log.error("a driver failed", match=live.game.id, problem=type(problem).__name__)
             asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._continue, live)
         finally:
             live.driver = None
+            if live.game.over:
+                self._dismiss(live)
+
+    def _dismiss(self, live: Live) -> None:
+        """End the bots of a match, if it has any; to be made anew if they are wanted again."""
+        bots, live.bots = live.bots, None
+        if bots:
+            self.spawn(asyncio.to_thread(bots.close))
 
     async def _ask(self, live: Live) -> Answer | None:
         game = live.game
+        limit = patience(game)
         try:
             if live.bots is None:
                 facts = await self.log.read(game.id)
-                bots = HostedBots(self.registry, game, self._threads, self.metrics)
-                # It takes all its decisions again: a restart of ours is not to be its fault.
-                async with asyncio.timeout(CEILING_SECONDS * game.sequence):
-                    answer = await bots.revive(facts[: game.sequence], game)
-                live.bots = bots
+                live.bots = HostedBots(
+                    self.registry, self.seating, game, self._threads, self.metrics
+                )
+                # It takes all its decisions again: a restart of ours is not to be its fault, and
+                # no clock counts how it is made.
+                seconds = _MAKING_SECONDS + limit * game.sequence
+                self._grant(live, seconds)
+                async with asyncio.timeout(seconds):
+                    answer = await live.bots.revive(facts[: game.sequence], game)
                 if answer:
                     return answer
-            async with asyncio.timeout(CEILING_SECONDS):
+            self._grant(live, limit + _SLACK_SECONDS)
+            async with asyncio.timeout(limit + _SLACK_SECONDS):
                 return await live.bots.next(live.audience.history, live.game)
         except TimeoutError:
-            live.bots = None  # it may never come back; a later one lives the match again
+            self._dismiss(live)  # it may never come back; a later one lives the match again
             late = next((at for at in game.waits_for if game.seats[at].kind == games.BOT), -1)
             if late < 0:
                 return None
             return Answer(late, game.opened, games.forfeit(late, Cause.TIME))
+
+    def _grant(self, live: Live, seconds: float) -> None:
+        """Let a bot have its time from when it is asked; what comes too late is judged there."""
+        live.granted = self.now() + int(seconds * 1e6)
 
     async def _take_answer(self, live: Live, answer: Answer) -> None:
         async with live.lock:
@@ -296,19 +324,23 @@ class Host:
             if not game.over and (open_still or answer.decision[0] == "forfeited"):
                 await self._advance(live, answer.decision, None)
 
-    def _due(self, game: Game) -> int:
+    def _due(self, live: Live) -> int:
         """Return when something happens by itself, 0 for never.
 
-        Time that ran out while no server was there is nobody's fault: it ends a little later.
+        Time that ran out while no server was there is nobody's fault: it ends a little later. A
+        bot's begins when it is asked.
         """
+        game = live.game
         due = deadlines.due(game)
+        if due and any(game.seats[seat].kind == games.BOT for seat in game.waits_for):
+            due = max(due, live.granted)
         if due and game.last_time < self._began:
             return max(due, self._began + _GRACE_MICROS)
         return due
 
     def _set_timer(self, live: Live) -> None:
         """Be there when something is due; a timer that comes too early looks again."""
-        due = self._due(live.game)
+        due = self._due(live)
         if live.timer:
             if due and live.deadline <= due:
                 return
@@ -329,7 +361,7 @@ class Host:
 
         What comes late finds this done, whether the timer has been or not.
         """
-        while (due := self._due(live.game)) and self.now() >= due:
+        while (due := self._due(live)) and self.now() >= due:
             await self._advance(live, deadlines.lateness(live.game), None)
 
     async def _expire(self, live: Live) -> None:
@@ -343,7 +375,7 @@ class Host:
                     self._set_timer(live)
             except ServiceError as problem:
                 _log.warning("deadline waits", match=live.game.id, reason=problem.reason.value)
-                self._wait_until(live, self._due(live.game), _RETRY_SECONDS)
+                self._wait_until(live, self._due(live), _RETRY_SECONDS)
 
     async def _load(self, match_id: str) -> Live:
         row = await self.log.match(match_id)

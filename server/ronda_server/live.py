@@ -52,6 +52,7 @@ class Live:
         "deadline",
         "driver",
         "game",
+        "granted",
         "lock",
         "record",
         "rematch_id",
@@ -69,6 +70,8 @@ class Live:
         self.bots: HostedBots | None = None
         self.driver: asyncio.Task[None] | None = None
         self.timer: asyncio.TimerHandle | None = None
+        self.granted = 0
+        """Until when the bot that is asked has time, in microseconds since 1970."""
         self.deadline = 0
         """What the timer waits for, in microseconds since 1970."""
         self.stale = False

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import grpc
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from ronda_arena.isolation import Level
 from ronda_core.match import Finished
 from ronda_server.game import Game, Happened
 
@@ -79,9 +80,20 @@ class Metrics:
             buckets=_FAST,
             registry=registry,
         )
+        self.isolation = Gauge(
+            "ronda_bot_isolation_level",
+            "How the bots of others are run: 1 for the level in use.",
+            ("level",),
+            registry=registry,
+        )
         self.errors = Counter(
             "ronda_internal_errors", "Unknown exceptions answered.", registry=registry
         )
+
+    def isolated(self, granted: Level) -> None:
+        """Note how the bots of others are run."""
+        for level in Level:
+            self.isolation.labels(level.value).set(level is granted)
 
     def committed(self, seconds: float, size: int, stored: bool) -> None:
         """Note a commit, or one that failed."""

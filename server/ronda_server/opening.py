@@ -138,7 +138,8 @@ class Opening:
 
     def _offer(self, scope: str, seat: int, offer: Offer, request: Request) -> dict[str, Any]:
         if offer.bot:
-            return {"kind": BOT, "identity": offer.bot.identity}
+            isolation = self._host.seating.level(offer.bot).value
+            return {"kind": BOT, "identity": offer.bot.identity, "isolation": isolation}
         if offer.kind == INVITED:
             invitation = self._digest(INVITATION, scope, seat, request).hex()
             return {"kind": INVITED, "invitation": invitation}

@@ -43,7 +43,7 @@ def _scribe(game: Game) -> Scribe:
         names,
         start=rfc3339(game.started or game.created),
         fair=FairRecord(fair.SCHEME, game.id, game.commitment, game.master, entries),
-        isolation=["trusted" if seat.kind == BOT else "person" for seat in game.seats],
+        isolation=[seat.isolation if seat.kind == BOT else "person" for seat in game.seats],
         clock={"per_decision": game.per_decision / 1e6} if game.per_decision else None,
         rated=False,
     )

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from tests.bots.tables import info, seat_info, uniform_deck
 
-from ronda_arena.seat import BotFaultError, Seat
+from ronda_arena.fault import BotFaultError
+from ronda_arena.trusted import TrustedSeat
 from ronda_core import match as matches
 from ronda_core.cards import PACK, Card
 from ronda_core.match import Cause, Match
@@ -36,8 +37,8 @@ class Declaring(Good):
         self.told.append(event)
 
 
-def seat(bot_class: Any) -> Seat:
-    return Seat(info(bot_class), seat_info(RULES, 0), 1)
+def seat(bot_class: Any) -> TrustedSeat:
+    return TrustedSeat(info(bot_class), seat_info(RULES, 0), 1)
 
 
 def seen(*, set_held: bool = False) -> View:
@@ -51,9 +52,20 @@ def seen(*, set_held: bool = False) -> View:
             return told
 
 
-def fault(bot_class: Any, method: str, told: Any) -> BotFaultError:
+def ask(bot_class: Any, method: str, told: View) -> None:
+    """Make the bot, and let it be asked by `method`; events are told with the next question."""
+    sitting = seat(bot_class)
+    if method == "observe":
+        sitting.tell(["event"])  # type: ignore[list-item] -- a bot is passed whatever there is
+    if method == "declare":
+        sitting.declare(told)
+    else:
+        sitting.play(told)
+
+
+def fault(bot_class: Any, method: str, told: View) -> BotFaultError:
     with pytest.raises(BotFaultError) as raised:
-        getattr(seat(bot_class), method)(told)
+        ask(bot_class, method, told)
     return raised.value
 
 
@@ -68,7 +80,8 @@ def test_a_good_bot_is_taken_at_its_word() -> None:
         assert sitting.play(held) == held.hand[0]
         assert sitting.declare(held) is True
         assert sitting.declare(seen()) is False
-        sitting.observe("event")  # type: ignore[arg-type] -- a bot is passed whatever there is
+        sitting.tell(["event"])  # type: ignore[list-item] -- a bot is passed whatever there is
+        assert sitting.finish() is None
 
 
 def test_a_card_may_be_told_as_its_number() -> None:
@@ -159,7 +172,7 @@ def test_an_exception_is_a_crash_in_every_method_and_its_text_is_not_told(
         raise error("the other one holds 7O")
 
     bad = type("Bad", (Declaring,), {method: crash})
-    raised = fault(bad, "play" if method == "__init__" else method, seen())
+    raised = fault(bad, method, seen())
     assert raised.cause is Cause.CRASH
     assert error.__name__ in raised.detail
     assert "7O" not in raised.detail
@@ -172,7 +185,7 @@ def test_an_interrupt_is_the_users_in_every_method() -> None:
     for method in ("__init__", "play", "declare", "observe"):
         bad = type("Bad", (Declaring,), {method: interrupt})
         with pytest.raises(KeyboardInterrupt):
-            getattr(seat(bad), "play" if method == "__init__" else method)(seen())
+            ask(bad, method, seen())
 
 
 @pytest.mark.parametrize("name", ["7O 12E", "x" * 500, "é", "", "1"])
@@ -205,7 +218,7 @@ def test_the_same_seed_gives_a_bot_the_same_chance() -> None:
             return self.rng.choice(view.hand)
 
     held = seen()
-    one, other = [Seat(info(Dice), seat_info(RULES, 0), 77) for _ in range(2)]
+    one, other = [TrustedSeat(info(Dice), seat_info(RULES, 0), 77) for _ in range(2)]
     random.seed(3)
     first = [one.play(held) for _ in range(50)]
     random.seed(4)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.bots.tables import BUILT_IN, every_table, info
 
-from ronda_arena.seat import BotFaultError
+from ronda_arena.fault import BotFaultError
 from ronda_arena.table import Place, play_match
 from ronda_bots.careful import Careful
 from ronda_bots.greedy import Greedy

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from tests.bots.plugins import ROOT, importable, install, install_built_in
 
+from ronda_arena.discovery import discover
 from ronda_arena.table import play_match
 from ronda_bots.api import SeatInfo
-from ronda_bots.registry import discover
 from ronda_core import view as views
 from ronda_core.rules import settings
 from ronda_core.verify import verify

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from tests.bots.plugins import bot_module, importable, install, install_built_in
 
-from ronda_bots.registry import BotNotFoundError, BrokenBot, Registry, discover
+from ronda_arena.discovery import discover
+from ronda_bots.registry import BotNotFoundError, BrokenBot, Registry
 
 HOSTILE = """
 class Meta(type):
@@ -67,9 +69,9 @@ def test_a_plugin_is_told_with_where_it_comes_from(tmp_path: Path) -> None:
         ("bad:Bot", "def (", "SyntaxError"),
         ("bad:Bot", "", "AttributeError"),
         ("nowhere_to_be_found:Bot", "", "ModuleNotFoundError"),
-        ("bad", "", "is no class"),
+        ("bad", "", "is no module:class"),
         ("bad:Bot", "Bot = 7", "is no class"),
-        ("not a value", "", "cannot be imported"),
+        ("not a value", "", "is no module:class"),
         ("bad:Bot", "class Bot:\n    version = '1'", "has no method play"),
         ("bad:Bot", "class Bot:\n    version = '1'\n    play = 3", "has no method play"),
         ("bad:Bot", "class Bot:\n    def play(self, view): ...", "has no version"),
@@ -108,12 +110,17 @@ def test_a_name_of_other_characters_is_refused_before_its_code_runs(
     assert broken(registry) == {name: "a bot's name has 1 to 64 letters, digits, - and _"}
 
 
-def test_an_interrupt_while_plugins_are_imported_is_the_users(tmp_path: Path) -> None:
+def test_a_plugin_is_never_imported_where_it_is_looked_for(tmp_path: Path) -> None:
     install(
-        tmp_path, "slow", {"slow": "slow_mod:Bot"}, modules={"slow_mod": "raise KeyboardInterrupt"}
+        tmp_path,
+        "spy",
+        {"spy": "spy_mod:Bot"},
+        modules={"spy_mod": f"import sys; sys.touched = True\n{bot_module('1')}"},
     )
-    with pytest.raises(KeyboardInterrupt):
-        found(tmp_path)
+    (spy,) = found(tmp_path).bots
+    assert spy.bot_class is None
+    assert not hasattr(sys, "touched")
+    assert "spy_mod" not in sys.modules
 
 
 def test_metadata_that_cannot_be_read_stops_nobody(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from tests.bots.plugins import importable, install_built_in
 from tests.cli.conftest import ROOT, Run
 
-from ronda_bots.registry import discover
+from ronda_arena.discovery import discover
 from ronda_core.rules import PRESETS
 from ronda_server.app import Config
 

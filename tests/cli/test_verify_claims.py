@@ -16,8 +16,8 @@ from tests.cli.conftest import FORGED, RECORDS, ROOT, Run, environment
 
 from ronda.v1 import match_service_pb2 as pb
 from ronda.v1.match_service_pb2_grpc import MatchServiceStub
+from ronda_arena.discovery import discover
 from ronda_arena.roundrobin import RoundRobin
-from ronda_bots.registry import discover
 from ronda_core.commitments import NO_HASH, ending_of, entry_hash
 from ronda_core.match import Outcome
 from ronda_core.record import write

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import structlog
 
-from ronda_bots.registry import Registry, discover
+from ronda_arena.discovery import discover
+from ronda_bots.registry import Registry
 from ronda_server import hosting
 
 from .inside import quick_folder

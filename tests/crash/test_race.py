@@ -16,6 +16,7 @@ import pytest
 
 from ronda.v1 import match_service_pb2 as pb
 from ronda.v1.match_service_pb2_grpc import MatchServiceStub
+from ronda_arena.seating import InProcess
 from ronda_bots.registry import Registry
 from ronda_core.cards import TEXT
 from ronda_core.hand import Phase
@@ -155,6 +156,7 @@ async def _served(folder: Path, registry: Registry) -> AsyncIterator[tuple[Serve
             drain_seconds=1.0,
         ),
         registry,
+        InProcess(),
     )
     await server.start()
     try:

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from ronda_bots import registry
+from ronda_arena import discovery
 from ronda_bots.registry import BotInfo, Registry
 from ronda_core.cards import Card
 
@@ -22,7 +22,7 @@ Decided = Callable[[tuple[Any, ...]], None]
 @functools.cache
 def bundled() -> Registry:
     """Return the bots that are installed."""
-    return registry.discover()
+    return discovery.discover()
 
 
 def spied_on(heard: Heard, decided: Decided) -> Registry:

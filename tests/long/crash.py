@@ -21,7 +21,8 @@ from tests.crash.history import Report
 from tests.crash.inside import quick_folder
 from tests.crash.scenarios import SCENARIOS
 
-from ronda_bots.registry import Registry, discover
+from ronda_arena.discovery import discover
+from ronda_bots.registry import Registry
 from ronda_server import hosting
 
 _SEGMENT = 40

@@ -16,7 +16,9 @@ from blockbuster import blockbuster_ctx
 from ronda.v1 import match_service_pb2 as pb
 from ronda.v1.bot_service_pb2_grpc import BotServiceStub
 from ronda.v1.match_service_pb2_grpc import MatchServiceStub
-from ronda_bots.registry import Registry, discover
+from ronda_arena.discovery import discover
+from ronda_arena.seating import InProcess
+from ronda_bots.registry import Registry
 from ronda_server.app import Config, Server
 
 
@@ -133,7 +135,7 @@ async def start(tmp_path: Path, registry: Registry) -> AsyncIterator[Callable[..
     running: list[Client] = []
 
     async def begin(bots: Registry = registry, **changes: Any) -> Client:
-        server = Server(config(tmp_path, **changes), bots)
+        server = Server(config(tmp_path, **changes), bots, InProcess())
         await server.start()
         channel = grpc.aio.insecure_channel(server.addresses["listen"])
         client = Client(server, channel)

@@ -22,7 +22,7 @@ from ronda_core import fair
 from ronda_core.record import Record, read
 from ronda_core.verify import verify
 from ronda_core.view import CardsDealt, MatchEnded
-from ronda_server import hosting
+from ronda_server import bots
 from ronda_server.errors import Reason
 
 Fault = match_pb2.Fault
@@ -304,7 +304,7 @@ async def test_a_bot_that_does_not_answer_in_time_forfeits_by_the_clock_of_the_h
 ) -> None:
     fields = {"clock": TENTH} if clocked else {}
     if not clocked:
-        monkeypatch.setattr(hosting, "CEILING_SECONDS", 0.05)
+        monkeypatch.setattr(bots, "CEILING_SECONDS", 0.05)
     client = await with_bots(bot("sleeper", sleeper(gate)))
     table = Table(client, await client.create("sleeper", "sleeper", rules="playtash", **fields))
     turn, _ = await table.turn()

@@ -5,6 +5,7 @@ Here, on the author's own machine, may be told what no record and no log of a se
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING
 from ronda_cli import output, text
 
 if TYPE_CHECKING:
-    from ronda_arena.seat import BotFaultError
+    from ronda_arena.fault import BotFaultError
 
 _ARENA = "ronda_arena"
+_PLACE = re.compile(r'^  File "([^"]+)", line (\d+)', re.MULTILINE)
 
 
 class Blame:
@@ -37,11 +39,12 @@ class Blame:
         self._told.add(news)
         self._before()
         who = text.name(self._bots[seat])
-        place = _place(error) if error else ""
+        place = _place(error) if error else _printed_place(fault.log)
         where = f", at {place}" if place else ""
+        took = "" if fault.seconds is None else f", after {fault.seconds:.3f} s"
         more = "" if self._whole else "; --traceback shows more"
         told = f"{who} in seat {seat} forfeits {game}: {fault.cause.value}: {fault.detail}"
-        output.note(text.one_line(f"{told}{where}{more}"))
+        output.note(text.one_line(f"{told}{took}{where}{more}"))
         if self._whole:
             for line in _whole(fault):
                 output.note(text.printable(line) if not line.startswith(" ") else _indented(line))
@@ -71,9 +74,20 @@ def _place(error: BaseException) -> str:
     return ""
 
 
+def _printed_place(log: bytes) -> str:
+    """Return where the bot's own code was when it broke, by the traceback in its log."""
+    found = _PLACE.findall(log.decode("utf-8", "replace"))
+    own = [(file, line) for file, line in found if f"/{_ARENA}/" not in file and file[0] != "<"]
+    return f"{own[-1][0]}:{own[-1][1]}" if own else ""
+
+
 def _whole(fault: BotFaultError) -> list[str]:
     """Return the traceback of a crash, or the answer that was none."""
     error = fault.__cause__
+    if fault.seconds is not None:  # it ran in a process of its own: what is known is its log
+        return fault.log.decode("utf-8", "backslashreplace").splitlines() or [
+            "  it printed nothing"
+        ]
     if error is None:
         return [f"  it answered {_shown(fault.answer)}"]
     frames = _frames(error)

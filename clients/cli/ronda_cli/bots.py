@@ -30,7 +30,7 @@ def list_(output: str, plain: bool) -> None:
 
     What cannot play is told on stderr, with the package that brought it; it stops nothing.
     """
-    from ronda_bots.registry import discover  # noqa: PLC0415 -- imports every plugin
+    from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
 
     with out.aside():
         found = discover()

@@ -223,7 +223,7 @@ def _configuration() -> Iterator[Finding]:
 
 
 def _bots() -> Iterator[Finding]:
-    from ronda_bots.registry import discover  # noqa: PLC0415 -- imports every plugin
+    from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
 
     with out.aside():
         found = discover()

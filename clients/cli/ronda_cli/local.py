@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeVar, cast
 
+from ronda_arena.discovery import discover
 from ronda_arena.table import play_match
 from ronda_bots.api import BotClass, SeatInfo, View
-from ronda_bots.registry import BotInfo, BotNotFoundError, Registry, discover
-from ronda_cli import asking, output, typed
+from ronda_bots.registry import BotInfo, BotNotFoundError, Registry
+from ronda_cli import asking, isolating, output, typed
 from ronda_cli.asking import LeftError, PuzzledError
 from ronda_cli.output import Failure
 from ronda_cli.picture import Picture, of_view
@@ -50,9 +51,16 @@ def play_here(
     person = _Person(stage, ["you", *(bot.identity for bot in bots)], pace)
     master = secrets.token_bytes(32) if seed is None else seeded_master(seed, 0)
     try:
-        play_match(
-            "local-0", settings, [person.info(), *bots], master, now=now, on_step=person.tell
-        )
+        with isolating.seating(bots) as seating:
+            play_match(
+                "local-0",
+                settings,
+                [person.info(), *bots],
+                master,
+                now=now,
+                seating=seating,
+                on_step=person.tell,
+            )
     except LeftError:
         if person.broken:  # what a bot may not raise reaches the caller this way
             raise person.broken from None

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ronda_cli import options, sink, tables, text, wishes
+from ronda_cli import isolating, options, sink, tables, text, wishes
 from ronda_cli import output as out
 from ronda_cli.blame import Blame
 from ronda_cli.look import look
-from ronda_cli.output import ExitCode, Failure, Interrupted
+from ronda_cli.output import Interrupted
 from ronda_cli.sink import Sink
 
 if TYPE_CHECKING:
+    from ronda_arena.clock import Clock
     from ronda_arena.local import Summary
     from ronda_core.record import Record
     from ronda_core.rules import Settings
-
-_ISOLATIONS: Final = ("trusted", "process", "sandbox")
 
 
 @click.command()
@@ -38,18 +37,8 @@ _ISOLATIONS: Final = ("trusted", "process", "sandbox")
     help="Write the record of each game to a file, in the place of what is in it; - is stdout.",
 )
 @click.option("--traceback", is_flag=True, help="Show all of it when a bot breaks.")
-@click.option(
-    "--isolation",
-    type=click.Choice(_ISOLATIONS),
-    default="trusted",
-    show_default=True,
-    help="How the bots are run: so far in this process only, as trusted.",
-)
-@click.option(
-    "--clock",
-    type=click.FloatRange(0, 3600, min_open=True),
-    help="Seconds a decision: not yet, since a bot in this process cannot be stopped.",
-)
+@isolating.isolation
+@isolating.clock
 @options.output()
 @options.plain
 def match(
@@ -63,7 +52,7 @@ def match(
     records: str | None,
     traceback: bool,
     isolation: str,
-    clock: float | None,
+    clock: Clock | None,
     output: str,
     plain: bool,
 ) -> None:
@@ -73,12 +62,13 @@ def match(
     100 such runs the range holds the share that would come of playing for ever. With --seed the
     same command gives the same result; in its records only the times differ.
 
-    What a bot prints goes to stderr. One that breaks loses its game, and stderr tells where.
+    Bots that do not come with ronda run in a sandbox: own processes that see their seat's view and
+    nothing else. One that breaks loses its game, and stderr tells where; what it has printed is
+    shown with --traceback.
     """
     if players not in (None, len(bots)):
         raise click.UsageError(f"--players {players} needs {players} bots, one a seat")
     table = wishes.wished(rules, len(bots), target, hands, bots=True)
-    _refuse_what_is_missing(isolation, clock)
     sink.refuse_a_mixture(records, output)
     from ronda_arena.local import games as play_games  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.local import summarise  # noqa: PLC0415 -- not for `--help`
@@ -87,47 +77,38 @@ def match(
     seated = find_bots(bots)
     tally = _Tally(games, output)
     blame = Blame([bot.identity for bot in seated], traceback, tally.make_room)
-    played = play_games(
-        seated,
-        table,
-        games,
-        seed,
-        now=now,
-        secret=lambda: secrets.token_bytes(32),
-        on_fault=lambda seat, fault: blame.tell(tally.game, seat, fault),
-    )
     try:
         with ExitStack() as stack:
+            seating = stack.enter_context(isolating.seating(seated, isolation, clock))
+            levels = [seating.level(bot).value for bot in seated]
             file = stack.enter_context(Sink(records)) if records else None
+            played = play_games(
+                seated,
+                table,
+                games,
+                seed,
+                now=now,
+                secret=lambda: secrets.token_bytes(32),
+                seating=seating,
+                clock=clock,
+                on_fault=lambda seat, fault: blame.tell(tally.game, seat, fault),
+            )
             summary = summarise(tally.each(_quietly(played), file))
     except KeyboardInterrupt:
         where = f"; the records of these are in {records}" if records and tally.done else ""
         out.note(f"{tally.done} of {games} games were played{where}")
         raise Interrupted from None
     if output == "json":
-        about = {**_about(table), "games": games, "seed": seed, "isolation": isolation}
-        data = {**about, "forfeits": summary.forfeits, "seats": _seats(summary), "records": records}
+        timed = clock and clock.to_json()
+        about = {**_about(table), "games": games, "seed": seed, "clock": timed}
+        seats = _seats(summary, levels)
+        data = {**about, "forfeits": summary.forfeits, "seats": seats, "records": records}
         out.line(out.as_json(data))
     elif output == "table":
         # Records on stdout are the data then, and this is for whoever looks on.
         write = out.note if records == sink.STDOUT else out.line
         for line in _told(table, summary, tally.last, look(plain).width):
             write(line)
-
-
-def _refuse_what_is_missing(isolation: str, clock: float | None) -> None:
-    if isolation != "trusted":
-        raise Failure(
-            f"--isolation {isolation} is not there yet: bots run in this process, as trusted."
-            " Leave it out, and give it only bots that you trust",
-            ExitCode.REFUSED,
-        )
-    if clock is not None:
-        raise Failure(
-            "--clock is not there yet: a bot in this process cannot be stopped, and none runs"
-            " outside it so far. Leave it out; Ctrl-C ends a bot that takes for ever",
-            ExitCode.REFUSED,
-        )
 
 
 def _quietly(played: Iterator[Record]) -> Iterator[Record]:
@@ -197,10 +178,10 @@ def _game(record: Record) -> dict[str, Any]:
     }
 
 
-def _seats(summary: Summary) -> list[dict[str, Any]]:
+def _seats(summary: Summary, levels: Sequence[str]) -> list[dict[str, Any]]:
     seats = []
-    for seat in summary.seats:
-        data: dict[str, Any] = dict(seat.to_json())
+    for seat, level in zip(summary.seats, levels, strict=True):
+        data: dict[str, Any] = {**seat.to_json(), "isolation": level}
         mean = seat.margin.to_json()
         known = seat.margin.value is not None
         margin = {"mean": mean["value"], "low": mean["low"], "high": mean["high"]}

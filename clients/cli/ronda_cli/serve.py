@@ -55,6 +55,13 @@ if TYPE_CHECKING:
     help="Seconds a bot waits with each decision.",
 )
 @click.option(
+    "--isolation",
+    type=click.Choice(["process", "sandbox"]),
+    default="sandbox",
+    show_default=True,
+    help="How installed bots are run.",
+)
+@click.option(
     "--drain-seconds",
     type=click.FloatRange(0),
     default=10.0,

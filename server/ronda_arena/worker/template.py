@@ -1,0 +1,275 @@
+"""The process that workers are forked from: clean, warm, and the one that buries them.
+
+It is started afresh, so it holds nothing of the server's memory, and it never runs a bot's code.
+It has what every worker needs imported already, so that a worker is there in a few milliseconds.
+It reads what workers print, and keeps a little of it. When its own parent goes, in whatever way,
+its socket ends: then it ends every worker and everything that is left of them, and goes too.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+import sysconfig
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import ronda_arena
+import ronda_bots
+import ronda_core
+from ronda_arena.isolation import Level, Limits
+from ronda_arena.worker import canaries, child, confine, wire
+
+__all__ = ["canaries", "main"]  # a probe's canaries come with the fork, as they read no file
+
+_MOST: Final = 1 << 20
+_SPARE_TASKS: Final = 64
+_SYSTEM: Final = (
+    "/usr/lib",
+    "/lib",
+    "/lib64",
+    "/usr/local/lib",
+    "/usr/share/zoneinfo",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/dev/null",
+    "/dev/urandom",
+)
+"""What a bot's libraries may read of the system."""
+
+
+class Order(NamedTuple):
+    """What a worker is to be like."""
+
+    level: str
+    reads: list[str]
+    """Files and folders of the bot and of what it needs."""
+    listed: list[str]
+    """Folders of which it may see names."""
+    without: str
+    """A layer to leave out, to show in tests that it is needed; empty: none."""
+
+
+class _Log:
+    """What a worker prints: the beginning and the end, and how much."""
+
+    def __init__(self, pipe: int, limits: Limits) -> None:
+        self.pipe = pipe
+        self.total = 0
+        self._half = limits.log_kept // 2
+        self._head = b""
+        self._tail = b""
+
+    def read(self) -> bool:
+        """Take in what is there now; return whether more may come."""
+        data = os.read(self.pipe, 1 << 16)
+        self.total += len(data)
+        room = self._half - len(self._head)
+        self._head += data[:room]
+        self._tail = (self._tail + data[max(room, 0) :])[-self._half :]
+        return bool(data)
+
+    def kept(self) -> bytes:
+        left_out = self.total - len(self._head) - len(self._tail)
+        gap = b"\n[%d bytes left out]\n" % left_out if left_out > 0 else b""
+        return self._head + gap + self._tail
+
+
+class _Template:
+    def __init__(self, control: socket.socket, limits: Limits) -> None:
+        self._control = control
+        self._limits = limits
+        self._logs: dict[int, _Log] = {}
+        self._workers: set[int] = set()
+        self._poll = select.poll()
+        self._poll.register(control, select.POLLIN)
+        self._by_pipe: dict[int, int] = {}
+        self._filter: Any = None
+        self.problem = ""
+        self._prepare()
+
+    def _prepare(self) -> None:
+        if not confine.LINUX:
+            self.problem = "only Linux has Landlock and seccomp"
+            return
+        try:
+            self._filter = confine.seccomp_filter()
+        except OSError:
+            self.problem = "the library libseccomp is not installed"
+        if not confine.landlock_abi():
+            self.problem = "the kernel has no Landlock"
+        self._base = [path for path in [*_SYSTEM, *_python()] if Path(path).exists()]
+
+    def greet(self) -> None:
+        """Say that it is ready, and what it can do."""
+        self._control.sendall(wire.pack((confine.landlock_abi(), self.problem)))
+
+    def run(self) -> None:
+        """Do what is asked until whoever asks is gone."""
+        while True:
+            for pipe, _ in self._poll.poll():
+                if pipe != self._control.fileno():
+                    self._listen(pipe)
+                elif not self._obey():
+                    return
+
+    def _listen(self, pipe: int) -> None:
+        pid = self._by_pipe[pipe]
+        log = self._logs[pid]
+        if not log.read():
+            self._hang_up(pipe)
+        elif log.total > self._limits.log_most:
+            _kill(pid)
+
+    def _hang_up(self, pipe: int) -> None:
+        self._poll.unregister(pipe)
+        os.close(pipe)
+        del self._by_pipe[pipe]
+
+    def _obey(self) -> bool:
+        data, passed, _, _ = socket.recv_fds(self._control, _MOST, 1)
+        if not data:
+            return False
+        what, *details = wire.unpack(data)
+        answer: object
+        if what == "spawn":
+            answer = self._spawn(Order(*details), passed[0])
+        else:
+            answer = self._bury(details[0])
+        self._control.sendall(wire.pack(answer))
+        return True
+
+    def _spawn(self, order: Order, sock: int) -> int:
+        out, into = os.pipe()
+        me = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                self._become(order, me, sock, into)
+                child.serve()
+            except BaseException:  # noqa: BLE001 -- told in its log, below
+                sys.excepthook(*sys.exc_info())
+            os._exit(70)
+        os.close(into)
+        os.close(sock)
+        self._workers.add(pid)
+        self._logs[pid] = _Log(out, self._limits)
+        self._by_pipe[out] = pid
+        self._poll.register(out, select.POLLIN)
+        return pid
+
+    def _become(self, order: Order, template: int, sock: int, log: int) -> None:
+        """Turn this fork into a worker; see `confine` for the order."""
+        os.setpgid(0, 0)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.dup2(sock, child.SOCKET)
+        os.closerange(child.SOCKET + 1, 1 << 16)
+        confine.die_with(template)
+        confine.limit(self._limits)
+        if order.level == Level.PROCESS:
+            confine.limit_processes(_tasks_of_mine() + _SPARE_TASKS)
+        else:
+            if order.without != "landlock":
+                confine.see_only([*self._base, *order.reads], order.listed)
+            if order.without != "seccomp":
+                self._filter.load()
+
+    def _bury(self, pid: int) -> tuple[int | None, float, int, bytes, bool]:
+        """End a worker and its tree; return how it ended, what it used and what it said."""
+        log = self._logs.pop(pid)
+        # One that ended by itself keeps its own status: it is looked at before it is killed.
+        gone = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        _kill(pid)
+        _, status, usage = os.wait4(pid, 0)
+        self._workers.remove(pid)
+        self._sweep()
+        if log.pipe in self._by_pipe:
+            os.set_blocking(log.pipe, False)
+            with suppress(BlockingIOError):  # somebody of its tree may still hold the other end
+                while log.total <= self._limits.log_most and log.read():
+                    pass
+            self._hang_up(log.pipe)
+        ended = os.waitstatus_to_exitcode(status) if gone else None
+        flooded = log.total > self._limits.log_most
+        return ended, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, log.kept(), flooded
+
+    def _sweep(self) -> None:
+        """End whatever a worker has left behind: orphans come to this process."""
+        while strangers := _children() - self._workers:
+            for pid in strangers:
+                with suppress(ProcessLookupError):  # it has ended meanwhile
+                    os.kill(pid, signal.SIGKILL)
+                with suppress(ChildProcessError):  # somebody else's, or reaped already
+                    os.waitpid(pid, 0)
+
+    def close(self) -> None:
+        """End everybody."""
+        for pid in self._workers:
+            _kill(pid)
+        for pid in self._workers:
+            os.waitpid(pid, 0)
+        self._workers = set()
+        self._sweep()
+
+
+def _kill(pid: int) -> None:
+    """Kill a worker that is not reaped yet, and its group."""
+    with suppress(ProcessLookupError):  # it has no group yet, or no more
+        os.killpg(pid, signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)
+
+
+def _children() -> set[int]:
+    """Return the processes whose parent is this one."""
+    me = os.getpid()
+    try:
+        told = Path(f"/proc/{me}/task/{me}/children").read_text(encoding="ascii")
+    except OSError:  # no such kernel option, or no /proc: whoever has died can be found still
+        return set()
+    return set(map(int, told.split()))
+
+
+def _tasks_of_mine() -> int:
+    """Return how many tasks this user has: the limit of processes counts all, threads too."""
+    me = os.getuid()
+    count = 0
+    with os.scandir("/proc") as entries:
+        for entry in entries:
+            with suppress(OSError):  # it has ended meanwhile
+                if entry.name.isdigit() and entry.stat().st_uid == me:
+                    count += sum(1 for _ in Path(entry.path, "task").iterdir())
+    return count
+
+
+def _python() -> list[str]:
+    """Return what of Python and of ronda a bot may read, but nothing that others have installed."""
+    ours = [str(Path(package.__path__[0])) for package in (ronda_core, ronda_bots, ronda_arena)]
+    for name in ("stdlib", "platstdlib"):
+        library = Path(sysconfig.get_path(name))
+        if any(Path(folder).is_relative_to(library / "site-packages") for folder in sys.path):
+            ours += [str(one) for one in library.iterdir() if one.name != "site-packages"]
+        else:
+            ours.append(str(library))
+    return list(dict.fromkeys(ours))
+
+
+def main(control: int, limits: Sequence[Any]) -> None:
+    """Run a template; `control` is the number of its socket."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is its parent's to judge
+    confine.hide()
+    confine.adopt_orphans()
+    template = _Template(socket.socket(fileno=control), Limits(*limits))
+    gc.collect()
+    gc.freeze()  # what is here now is shared with every worker
+    template.greet()
+    try:
+        template.run()
+    finally:
+        template.close()
