@@ -24,7 +24,8 @@ OURS: Final = "ronda"
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _VALUE: Final = re.compile(r"(\w+(?:\.\w+)*):(\w+(?:\.\w+)*)")
-_NEEDED: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+_NEEDED: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[([^\]]*)\])?")
+_ONLY_WITH: Final = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
 _PTH: Final = ".pth"
 
 
@@ -126,19 +127,26 @@ def _with_what_it_needs(
     distribution: Distribution, by_name: dict[str, Distribution]
 ) -> Iterator[Distribution]:
     """Yield a distribution and those it requires, and so on; other bots' are not among them."""
-    waiting, seen = [distribution], {_key(_name(distribution))}
+    waiting: list[tuple[Distribution, frozenset[str]]] = [(distribution, frozenset())]
+    seen = {(_key(_name(distribution)), frozenset[str]())}
     while waiting:
-        one = waiting.pop()
-        yield one
+        one, extras = waiting.pop()
+        if _name(one) != OURS:  # ronda itself is there for everybody
+            yield one
         for line in one.requires or ():
-            wanted = None if "extra ==" in line else _NEEDED.match(line)
-            key = _key(wanted[1]) if wanted else ""
-            needed = by_name.get(key)
-            if needed is None or key in seen or key == OURS:
+            only_with = _ONLY_WITH.search(line)
+            wanted = _NEEDED.match(line)
+            if not wanted or (only_with and _key(only_with[1]) not in extras):
                 continue
-            seen.add(key)
-            if not _has_bots(needed):  # a rival's code is not to be read by requiring it
-                waiting.append(needed)
+            key = _key(wanted[1])
+            asked = frozenset(_key(extra.strip()) for extra in (wanted[2] or "").split(","))
+            needed = by_name.get(key)
+            if needed is None or (key, asked) in seen:
+                continue
+            seen.add((key, asked))
+            # A rival's code is not to be read by requiring it.
+            if key == OURS or not _has_bots(needed):
+                waiting.append((needed, asked))
 
 
 def _has_bots(distribution: Distribution) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,12 +34,14 @@ def install(
     *,
     version: str = "0.9",
     modules: Mapping[str, str] | None = None,
+    requires: Sequence[str] = (),
 ) -> None:
     """Write a distribution with the entry points `bots` and the `modules` they name."""
     folder.mkdir(parents=True, exist_ok=True)
     info = folder / f"{distribution.replace('-', '_')}-{version}.dist-info"
     info.mkdir()
     metadata = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n"
+    metadata += "".join(f"Requires-Dist: {one}\n" for one in requires)
     (info / "METADATA").write_text(metadata, encoding="utf-8")
     lines = "".join(f"{name} = {value}\n" for name, value in bots.items())
     (info / "entry_points.txt").write_text(f"[ronda.bots]\n{lines}", encoding="utf-8")

@@ -66,7 +66,7 @@ def test_the_example_plugin_is_found_next_to_the_built_ins_and_plays(
 
 
 def test_the_code_on_the_page_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    bot, script = CODE
+    bot, script, *_ = CODE  # what follows needs the extra gym: tests/arena/test_gym_bots.py
     assert len(bot.splitlines()) <= 20
     install_built_in(tmp_path)
     install(tmp_path, "my-package", {"highest": "my_package:Highest"}, modules={"my_package": bot})
