@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import Distribution, EntryPoint, distributions
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final, cast
 
 from ronda_bots.registry import BrokenBot, Origin
@@ -51,13 +53,25 @@ class Plugin:
         return f"{self.origin.module}:{self.origin.attribute}"
 
 
+class _Site:
+    """All that is installed, seen together."""
+
+    def __init__(self, every: Iterable[Distribution]) -> None:
+        self.by_name = {_key(_name(distribution)): distribution for distribution in every}
+
+    @cached_property
+    def owners(self) -> Counter[str]:
+        """How many distributions have something in a top-level folder."""
+        return Counter(top for one in self.by_name.values() for top in _tops(one))
+
+
 def installed(path: Sequence[str] | None = None) -> tuple[list[Plugin], list[BrokenBot]]:
     """Return what is installed on `path`, `sys.path` if None, and what cannot be a bot.
 
     It reads the disk: call it before an event loop runs.
     """
     every = list(_each_once(path))
-    by_name = {_key(_name(distribution)): distribution for distribution in every}
+    site = _Site(every)
     plugins: list[Plugin] = []
     broken: list[BrokenBot] = []
     for distribution in every:
@@ -73,7 +87,7 @@ def installed(path: Sequence[str] | None = None) -> tuple[list[Plugin], list[Bro
             if problem:
                 broken.append(BrokenBot(point.name, name, problem))
             else:
-                plugins.append(_plugin(point, distribution, by_name))
+                plugins.append(_plugin(point, distribution, site, path is None))
     return plugins, broken
 
 
@@ -85,19 +99,18 @@ def _problem(point: EntryPoint) -> str:
     return ""
 
 
-def _plugin(
-    point: EntryPoint, distribution: Distribution, by_name: dict[str, Distribution]
-) -> Plugin:
+def _plugin(point: EntryPoint, distribution: Distribution, site: _Site, own: bool) -> Plugin:
+    """Return a plugin; `own` where it is installed for this interpreter."""
     found = _VALUE.fullmatch(point.value.strip())
     assert found
     name, version = _name(distribution), _metadata(distribution, "Version")
     if name == OURS:  # every worker has ronda
         return Plugin(point.name, name, version, Origin(found[1], found[2]), "")
     home = str(Path(str(distribution.locate_file(""))).resolve())
-    elsewhere = _elsewhere(distribution, home)
+    elsewhere = _elsewhere(distribution, home) if own else []
     reads: list[str] = list(elsewhere)
-    for needed in _with_what_it_needs(distribution, by_name):
-        reads += _own_places(needed)
+    for needed in _with_what_it_needs(distribution, site):
+        reads += _own_places(needed, site)
     if distribution.files is None:  # it does not say what it brought: its own module, then
         top = Path(home, found[1].partition(".")[0])
         reads += [str(one) for one in (top, top.with_suffix(".py")) if one.exists()]
@@ -113,7 +126,12 @@ def _plugin(
 
 
 def _elsewhere(distribution: Distribution, home: str) -> list[str]:
-    """Return the folders that an editable installation leads to by its .pth files."""
+    """Return the folders that an editable installation leads to by its .pth files.
+
+    Only who installs for this interpreter may do that: any other package could name any folder.
+    """
+    if not _is_editable(distribution):
+        return []
     folders = []
     for file in distribution.files or ():
         if str(file).endswith(_PTH) and len(file.parts) == 1:
@@ -123,9 +141,16 @@ def _elsewhere(distribution: Distribution, home: str) -> list[str]:
     return [folder for folder in folders if Path(folder).is_dir()]
 
 
-def _with_what_it_needs(
-    distribution: Distribution, by_name: dict[str, Distribution]
-) -> Iterator[Distribution]:
+def _is_editable(distribution: Distribution) -> bool:
+    """Say whether the installer has noted that the code stays where it is written (PEP 660)."""
+    try:
+        noted = json.loads(distribution.read_text("direct_url.json") or "{}")
+        return noted["dir_info"]["editable"] is True
+    except (OSError, ValueError, LookupError, TypeError):
+        return False  # nothing of the kind is noted
+
+
+def _with_what_it_needs(distribution: Distribution, site: _Site) -> Iterator[Distribution]:
     """Yield a distribution and those it requires, and so on; other bots' are not among them."""
     waiting: list[tuple[Distribution, frozenset[str]]] = [(distribution, frozenset())]
     seen = {(_key(_name(distribution)), frozenset[str]())}
@@ -140,7 +165,7 @@ def _with_what_it_needs(
                 continue
             key = _key(wanted[1])
             asked = frozenset(_key(extra.strip()) for extra in (wanted[2] or "").split(","))
-            needed = by_name.get(key)
+            needed = site.by_name.get(key)
             if needed is None or (key, asked) in seen:
                 continue
             seen.add((key, asked))
@@ -156,13 +181,30 @@ def _has_bots(distribution: Distribution) -> bool:
         return True
 
 
-def _own_places(distribution: Distribution) -> Iterator[str]:
-    """Yield the top-level files and folders of a distribution."""
+def _own_places(distribution: Distribution, site: _Site) -> Iterator[str]:
+    """Yield the top-level files and folders of a distribution.
+
+    Of a folder that others share, such as that of a namespace, it has its own files only.
+    """
     home = Path(str(distribution.locate_file(""))).resolve()
-    tops = {file.parts[0] for file in distribution.files or () if file.parts[0] != ".."}
-    for top in sorted(tops - {"__pycache__"}):
+    tops = _tops(distribution)
+    for file in distribution.files or ():
+        if _is_inside(file) and site.owners[file.parts[0]] > 1:
+            tops.discard(file.parts[0])
+            tops.add(str(file))
+    for top in sorted(tops):
         if (home / top).exists():
             yield str(home / top)
+
+
+def _tops(distribution: Distribution) -> set[str]:
+    files = distribution.files or ()
+    return {file.parts[0] for file in files if _is_inside(file)} - {"__pycache__"}
+
+
+def _is_inside(file: PurePath) -> bool:
+    """Say whether a file that a distribution names is in the folder where it is installed."""
+    return not file.is_absolute() and ".." not in file.parts and len(file.parts) > 0
 
 
 def _digest(distribution: Distribution) -> str:

@@ -1,0 +1,128 @@
+"""Metadata tells what a bot is made of: what it may read, and whether that has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.bots.plugins import bot_module, importable, install
+
+from ronda_bots.installed import Plugin, installed
+
+
+def only(folder: Path, name: str = "mine") -> Plugin:
+    plugins, broken = installed([str(folder)])
+    assert not broken
+    return next(plugin for plugin in plugins if plugin.name == name)
+
+
+def library(folder: Path, name: str, requires: tuple[str, ...] = ()) -> None:
+    """Install a package without bots."""
+    install(folder, name, {}, modules={name.replace("-", "_"): "x = 1"}, requires=requires)
+    record(folder, name)
+
+
+def record(folder: Path, name: str, *more: str) -> None:
+    """Write the list of files that an installer leaves."""
+    module = name.replace("-", "_")
+    info = next(folder.glob(f"{module}-*.dist-info"))
+    files = [f"{info.name}/METADATA", f"{info.name}/entry_points.txt", f"{module}.py", *more]
+    (info / "RECORD").write_text("".join(f"{file},,\n" for file in files))
+
+
+def bot(folder: Path, name: str = "mine", requires: tuple[str, ...] = ()) -> None:
+    module = name.replace("-", "_")
+    install(
+        folder,
+        name,
+        {name: f"{module}:Bot"},
+        modules={module: bot_module("1")},
+        requires=requires,
+    )
+    record(folder, name)
+
+
+def names(plugin: Plugin) -> set[str]:
+    return {Path(path).name for path in plugin.origin.reads if not path.endswith(".dist-info")}
+
+
+def test_a_bot_may_read_its_own_files_and_those_of_what_it_requires(tmp_path: Path) -> None:
+    bot(tmp_path, requires=("near>=1; python_version > '3'", "absent"))
+    library(tmp_path, "near", ("far[more]",))
+    library(tmp_path, "far", ("deep; extra == 'more'", "unasked; extra == 'other'"))
+    library(tmp_path, "deep", ("near",))
+    for name in ("unasked", "unrelated"):
+        library(tmp_path, name)
+    plugin = only(tmp_path)
+    assert names(plugin) == {"mine.py", "near.py", "far.py", "deep.py"}
+    assert plugin.origin.listed == (str(tmp_path),)
+
+
+@pytest.mark.parametrize("way", ["rival", "through"])
+def test_a_rivals_code_is_not_to_be_read_by_requiring_it(tmp_path: Path, way: str) -> None:
+    bot(tmp_path, requires=(way,))
+    library(tmp_path, "through", ("rival",))
+    bot(tmp_path, "rival")
+    assert "rival.py" not in names(only(tmp_path))
+
+
+def test_a_bot_that_does_not_say_what_it_brought_may_read_its_own_module(tmp_path: Path) -> None:
+    install(tmp_path, "mine", {"mine": "mine:Bot"}, modules={"mine": bot_module("1")})
+    plugin = only(tmp_path)
+    assert names(plugin) == {"mine.py"}
+    assert plugin.digest == ""
+
+
+def test_files_outside_of_its_folder_are_none_of_a_distributions_own(tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    bot(inside)
+    (tmp_path / "secret.key").write_text("k")
+    record(inside, "mine", "../secret.key", "/etc/passwd", "mine/../../secret.key")
+    assert names(only(inside)) == {"mine.py"}
+
+
+def test_of_a_folder_that_others_share_a_bot_has_its_own_files_only(tmp_path: Path) -> None:
+    bot(tmp_path)
+    bot(tmp_path, "rival")
+    (tmp_path / "rivals").mkdir()
+    for name in ("code.py", "mine.py"):
+        (tmp_path / "rivals" / name).write_text("x = 1")
+    record(tmp_path, "rival", "rivals/code.py")
+    record(tmp_path, "mine", "rivals/mine.py")
+    assert {path for path in only(tmp_path).origin.reads if "rivals" in path} == {
+        str(tmp_path / "rivals/mine.py")
+    }
+
+
+def test_an_editable_bot_may_read_where_its_code_is_and_is_asked_anew_each_time(
+    tmp_path: Path,
+) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    site = tmp_path / "site"
+    install(site, "mine", {"mine": "mine:Bot"})
+    (site / "_mine.pth").write_text(f"{code}\nimport os\n/nowhere/at/all\n")
+    record(site, "mine", "_mine.pth")
+    assert only(site).origin.path == (str(site),), "no package leads elsewhere by itself"
+    (next(site.glob("*.dist-info")) / "direct_url.json").write_text(
+        '{"url": "file:///x", "dir_info": {"editable": true}}'
+    )
+    assert only(site).origin.path == (str(site),), "nor one that is not installed here"
+    with importable(site):
+        plugin = next(one for one in installed()[0] if one.name == "mine")
+    assert str(code) in plugin.origin.reads
+    assert plugin.origin.path == (str(code), str(site))
+    assert plugin.digest == ""
+
+
+def test_the_digest_changes_with_every_file(tmp_path: Path) -> None:
+    bot(tmp_path)
+    seen = {only(tmp_path).digest}
+    for file in ("mine.py", "mine-0.9.dist-info/METADATA"):
+        path = tmp_path / file
+        path.write_text(path.read_text() + "\n# more\n")
+        seen.add(only(tmp_path).digest)
+    assert len(seen) == 3
+    assert "" not in seen
+    (tmp_path / "mine.py").unlink()
+    assert only(tmp_path).digest == ""
