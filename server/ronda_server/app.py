@@ -96,6 +96,8 @@ class Config:
     allow_plaintext: bool = False
     """Listen on other than loopback addresses without TLS."""
     max_matches: int = 10_000
+    max_workers: int = 256
+    """Processes of bots at once, one for each seat of a bot that is not run in this one."""
     max_streams: int = 256
     """Calls and streams at once on one connection."""
     bot_delay: float = 0.0
@@ -145,7 +147,7 @@ class Server:
             )
             promises = Promises(log)
             await promises.open()
-            opening = Opening(self.host, promises, config.max_matches)
+            opening = Opening(self.host, promises, config.max_matches, config.max_workers)
             self._stack.push_async_callback(self.host.close)
             await self.host.open()
             await self._listen(

@@ -155,6 +155,11 @@ class Game:
         return (hand.turn,) if hand.turn >= 0 else ()
 
     @property
+    def workers(self) -> int:
+        """How many of its seats have bots in processes of their own."""
+        return sum(seat.isolation in ("process", "sandbox") for seat in self.seats)
+
+    @property
     def played(self) -> bool:
         """A card has been played."""
         hand = self.match.hand if self.match else None

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
-from ronda_arena.isolation import IsolationError
+from ronda_arena.isolation import IsolationError, WorkerLostError
 from ronda_arena.seating import Seating
 from ronda_bots.registry import BotNotFoundError, Registry
 from ronda_core.commitments import ending_of
@@ -81,6 +81,11 @@ class Host:
     def __len__(self) -> int:
         """Return how many matches wait or run, those among them that are still to be loaded."""
         return len(self._shelf.open) + len(self._to_load)
+
+    @property
+    def workers(self) -> int:
+        """How many workers the bots of open matches have or will have."""
+        return sum(live.game.workers for live in self._shelf.open.values())
 
     async def open(self) -> None:
         """Begin to take up every match that is not over where its log ends, the newest first.
@@ -262,6 +267,11 @@ class Host:
             # It was uninstalled while its match was open, or this machine does not shut it in as
             # the match says; when that is mended, a restart goes on.
             _log.error("a bot is gone", match=live.game.id, problem=type(problem).__name__)
+        except WorkerLostError:
+            # Nobody's fault but ours: the bots are made anew and live the match again.
+            self._dismiss(live)
+            _log.warning("workers were lost", match=live.game.id)
+            asyncio.get_running_loop().call_soon(self._continue, live)
         except ServiceError as problem:
             # The storage is away. What a bot has answered is lost: one that lives the match again
             # answers the same.

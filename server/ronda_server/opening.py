@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 
+from ronda_arena.isolation import Level
 from ronda_bots.registry import BotNotFoundError
 from ronda_core.rules import Settings
 from ronda_server import fold
@@ -27,10 +28,17 @@ _log = structlog.get_logger(__name__)
 class Opening:
     """Makes matches, each from the oldest promise."""
 
-    def __init__(self, host: Host, promises: Promises, max_matches: int = 10_000) -> None:
+    def __init__(
+        self,
+        host: Host,
+        promises: Promises,
+        max_matches: int = 10_000,
+        max_workers: int = 256,
+    ) -> None:
         self._host = host
         self._promises = promises
         self._max_matches = max_matches
+        self._max_workers = max_workers
         self._one_at_a_time = asyncio.Lock()
 
     async def create(
@@ -77,6 +85,7 @@ class Opening:
             if len(self._host) >= self._max_matches:
                 limit = {"limit": "matches"}
                 raise ServiceError(Reason.TOO_MANY_MATCHES, metadata=limit, retry_seconds=10)
+            self._make_room(offers)
             scope, commitment = await self._promises.take()
             data = {
                 "rules": settings.preset.name,
@@ -96,6 +105,14 @@ class Opening:
                 raise
         _log.info("match created", match=scope, rules=settings.preset.name)
         return live
+
+    def _make_room(self, offers: Sequence[Offer]) -> None:
+        """Refuse a match whose bots would want more workers than there may be."""
+        levels = [self._host.seating.level(offer.bot) for offer in offers if offer.bot]
+        wanted = sum(level is not Level.TRUSTED for level in levels)
+        if wanted and self._host.workers + wanted > self._max_workers:
+            limit = {"limit": "workers"}
+            raise ServiceError(Reason.TOO_MANY_MATCHES, metadata=limit, retry_seconds=10)
 
     async def _insert(
         self, scope: str, commitment: str, data: dict[str, Any], request: Request, follows: str

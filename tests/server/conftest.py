@@ -17,9 +17,11 @@ from ronda.v1 import match_service_pb2 as pb
 from ronda.v1.bot_service_pb2_grpc import BotServiceStub
 from ronda.v1.match_service_pb2_grpc import MatchServiceStub
 from ronda_arena.discovery import discover
-from ronda_arena.seating import InProcess
+from ronda_arena.seating import InProcess, Seating
 from ronda_bots.registry import Registry
 from ronda_server.app import Config, Server
+
+HERE = InProcess()
 
 
 @pytest.fixture(scope="session")
@@ -134,8 +136,8 @@ async def start(tmp_path: Path, registry: Registry) -> AsyncIterator[Callable[..
     """Return a function that starts a server (again, on the same database) and a client of it."""
     running: list[Client] = []
 
-    async def begin(bots: Registry = registry, **changes: Any) -> Client:
-        server = Server(config(tmp_path, **changes), bots, InProcess())
+    async def begin(bots: Registry = registry, seating: Seating = HERE, **changes: Any) -> Client:
+        server = Server(config(tmp_path, **changes), bots, seating)
         await server.start()
         channel = grpc.aio.insecure_channel(server.addresses["listen"])
         client = Client(server, channel)

@@ -41,6 +41,13 @@ if TYPE_CHECKING:
     help="Matches held at once.",
 )
 @click.option(
+    "--max-workers",
+    type=click.IntRange(0),
+    default=256,
+    show_default=True,
+    help="Processes of bots at once.",
+)
+@click.option(
     "--max-streams",
     type=click.IntRange(1),
     default=256,

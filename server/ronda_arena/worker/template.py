@@ -133,7 +133,10 @@ class _Template:
         del self._by_pipe[pipe]
 
     def _obey(self) -> bool:
-        data, passed, _, _ = socket.recv_fds(self._control, _MOST, 1)
+        try:
+            data, passed, _, _ = socket.recv_fds(self._control, _MOST, 1)
+        except ConnectionError:  # it went without reading the last answer
+            return False
         if not data:
             return False
         what, *details = wire.unpack(data)
