@@ -13,6 +13,7 @@ import itertools
 import json
 import random
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +74,8 @@ class Kind:
         return [at for at, seat in enumerate(self.seats) if seat in ("open", "invited")]
 
 
+_MOMENT: Final = 1.0
+"""Seconds that the processes of a killed server have to see it and go."""
 _O: Final = "open"
 KINDS: Final = (
     Kind("arabic", (_O, _O)),
@@ -160,7 +163,10 @@ class Process:
     async def _gone(self) -> int:
         assert self._process
         code = await self._process.wait()
-        self.orphans += _session(self._process.pid)
+        until = time.monotonic() + _MOMENT
+        while (left := _session(self._process.pid)) and time.monotonic() < until:  # noqa: ASYNC110 # nothing tells
+            await asyncio.sleep(0.01)  # what a killed server leaves goes by itself
+        self.orphans += left
         return code
 
 

@@ -18,6 +18,8 @@ from pathlib import Path
 from sqlite3 import dbapi2
 from typing import Any, Final, Self, TypeVar
 
+from ronda_arena.seating import InProcess
+from ronda_bots.registry import Registry
 from ronda_server import identity
 from ronda_server.app import Config, Server
 from ronda_server.hosting import Host
@@ -190,6 +192,9 @@ class Inside(Server):
     """The whole server but for its listeners: it is called as an object."""
 
     matches: MatchService
+
+    def __init__(self, config: Config, registry: Registry) -> None:
+        super().__init__(config, registry, InProcess())
 
     async def _listen(self, matches: MatchService, bots: BotService) -> None:
         self.matches = matches

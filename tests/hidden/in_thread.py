@@ -18,6 +18,7 @@ from google.protobuf.message import Message
 from tests.hidden.service import EPOCH, STEP, Answer, RefusedError, Service, Stream
 from tests.hidden.store import KEY, log_in_memory, store
 
+from ronda_arena.seating import InProcess
 from ronda_bots.registry import Registry
 from ronda_server import app, database, interceptors
 
@@ -169,6 +170,6 @@ async def _started(registry: Registry) -> _Unwired:
         patch.object(database, "claim", lambda _: contextlib.nullcontext()),
         patch.object(app, "load_key", lambda _: KEY),
     ):
-        server = _Unwired(app.Config(database="none.db", now=simulated_now), registry)
+        server = _Unwired(app.Config(database="none.db", now=simulated_now), registry, InProcess())
         await server.start()
     return server

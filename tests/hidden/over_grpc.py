@@ -19,6 +19,7 @@ from tests.hidden.service import EPOCH, STEP, Answer, RefusedError, Service, Str
 from tests.hidden.store import KEY, store
 
 from ronda.v1 import match_service_pb2
+from ronda_arena.seating import InProcess
 from ronda_bots.registry import Registry
 from ronda_server import app, database, streams
 
@@ -148,7 +149,7 @@ async def serve(registry: Registry) -> AsyncIterator[OverGrpc]:
             patch.object(database, "upgrade", lambda _: ""),
             patch.object(app, "load_key", lambda _: KEY),
         ):
-            server = app.Server(config, registry)
+            server = app.Server(config, registry, InProcess())
             await server.start()
         channel = grpc.aio.insecure_channel(server.addresses["listen"])
         try:

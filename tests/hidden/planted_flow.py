@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -131,8 +132,7 @@ def bots_hear_neighbours(patch: pytest.MonkeyPatch) -> None:
             if one.by_seat:
                 told = leaked(told, one.by_seat[(seat + 1) % len(one.by_seat)])
             if isinstance(told, Event):
-                with bots._at(seat):
-                    bot.observe(told)
+                bot.tell((told,))
 
     patch.setattr(HostedBots, "_tell", tell)
 
@@ -164,7 +164,7 @@ def bots_see_danger(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(bots, "view", view)
 
 
-_FIELDS = (*views._PUBLIC_FIELDS, *views.Private._fields)
+_FIELDS = tuple(field.name for field in fields(View))
 
 
 def _step(card: int) -> int:
