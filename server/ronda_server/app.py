@@ -22,6 +22,7 @@ import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from prometheus_client import start_http_server
 
+from ronda.admin.v1 import admin_service_pb2
 from ronda.v1 import bot_service_pb2, match_service_pb2
 from ronda.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
 from ronda.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
@@ -53,10 +54,13 @@ _SCRAPE_SECONDS: Final = 10.0
 """How long the metrics port waits for what a scraper has to say."""
 _LEAVE_SECONDS: Final = 1.0
 """How long bots that think are waited for when the server leaves."""
-_SERVICES: Final = tuple(
-    module.DESCRIPTOR.services_by_name[name].full_name
-    for module, name in ((match_service_pb2, "MatchService"), (bot_service_pb2, "BotService"))
-)
+_SERVED: Final = {
+    service.full_name: service
+    for module in (match_service_pb2, bot_service_pb2, admin_service_pb2)
+    for service in module.DESCRIPTOR.services_by_name.values()
+}
+_ADMIN: Final = "ronda.admin.v1.AdminService"
+_SERVICES: Final = tuple(name for name in _SERVED if name != _ADMIN)
 _OPTIONS: Final = (
     ("grpc.so_reuseport", 0),  # two servers must never share a port in silence
     # Calls beyond these, waiting to be looked at, are refused by lot, whoever has sent so many: no
@@ -173,7 +177,7 @@ class Server:
         def probe(server: grpc.aio.Server) -> None:
             health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
 
-        check_access(_SERVICES)
+        check_access()
         listener = Listener(config.listen, front, [edge], options)
         self.addresses["listen"] = _at(config.listen, listener.port)
         probed = Listener(config.health_listen, probe, [edge], options)
@@ -261,11 +265,9 @@ def _is_quick(info: BotInfo) -> bool:
     return info.distribution == OURS and info.name in _QUICK
 
 
-def check_access(services: tuple[str, ...]) -> None:
+def check_access() -> None:
     """Refuse to start while a method has no entry in the table of rights."""
-    for full_name in services:
-        module = match_service_pb2 if "Match" in full_name else bot_service_pb2
-        service = module.DESCRIPTOR.services_by_name[full_name.rsplit(".", 1)[1]]
+    for full_name, service in _SERVED.items():
         for method in service.methods:
             if f"/{full_name}/{method.name}" not in ACCESS:
                 raise ConfigError(f"{full_name}/{method.name} has no entry in identity.ACCESS")

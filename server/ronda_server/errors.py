@@ -44,6 +44,7 @@ class Reason(StrEnum):
     TOKEN_REQUIRED = "TOKEN_REQUIRED"
     MATCH_NOT_FOUND = "MATCH_NOT_FOUND"
     BOT_NOT_FOUND = "BOT_NOT_FOUND"
+    KEY_NOT_FOUND = "KEY_NOT_FOUND"
     NOT_YOUR_TURN = "NOT_YOUR_TURN"
     CARD_NOT_HELD = "CARD_NOT_HELD"
     DECLARATION_PENDING = "DECLARATION_PENDING"
@@ -60,8 +61,10 @@ class Reason(StrEnum):
     ALREADY_READY = "ALREADY_READY"
     RECORD_SEALED = "RECORD_SEALED"
     SEATS_OPEN = "SEATS_OPEN"
+    BOT_DECLINES = "BOT_DECLINES"
     STALE_SEQUENCE = "STALE_SEQUENCE"
     REQUEST_ID_REUSED = "REQUEST_ID_REUSED"
+    BOT_NAME_TAKEN = "BOT_NAME_TAKEN"
     TOO_MANY_MATCHES = "TOO_MANY_MATCHES"
     TOO_MANY_STREAMS = "TOO_MANY_STREAMS"
     DRAINING = "DRAINING"
@@ -98,6 +101,7 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
     ),
     Reason.MATCH_NOT_FOUND: (_Code.NOT_FOUND, "there is no such match, or it is not yours to see"),
     Reason.BOT_NOT_FOUND: (_Code.NOT_FOUND, "the server has no such bot; ask ListBots"),
+    Reason.KEY_NOT_FOUND: (_Code.NOT_FOUND, "there is no such key; ask ListKeys"),
     Reason.NOT_YOUR_TURN: (_STATE, "another seat is to play; wait for your turn"),
     Reason.CARD_NOT_HELD: (_STATE, "the seat does not hold this card; play one of its hand"),
     Reason.DECLARATION_PENDING: (_STATE, "not every seat has answered; call Declare first"),
@@ -114,10 +118,15 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
     Reason.ALREADY_READY: (_STATE, "the seat is ready"),
     Reason.RECORD_SEALED: (_STATE, "the record still holds a secret; ask when the match is over"),
     Reason.SEATS_OPEN: (_STATE, "a seat is still free; give the entropy when all are taken"),
+    Reason.BOT_DECLINES: (_STATE, "the bot does not play these rules, or not with so many seats"),
     Reason.STALE_SEQUENCE: (_Code.ABORTED, "decided on an old state; look and decide again"),
     Reason.REQUEST_ID_REUSED: (
         _Code.ALREADY_EXISTS,
         "the request id was used with other content; send a fresh one",
+    ),
+    Reason.BOT_NAME_TAKEN: (
+        _Code.ALREADY_EXISTS,
+        "another bot has this name; give yours another",
     ),
     Reason.TOO_MANY_MATCHES: (_Code.RESOURCE_EXHAUSTED, "too many matches are open; retry later"),
     Reason.TOO_MANY_STREAMS: (_Code.RESOURCE_EXHAUSTED, "too many streams are open; retry later"),

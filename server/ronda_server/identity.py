@@ -32,9 +32,14 @@ class Needs(Enum):
     """Anyone; a private match asks for one of its tokens all the same."""
     TOKEN = "token"
     """A token of the match."""
+    KEY = "key"
+    """An API key of an account."""
+    ADMIN = "admin"
+    """The admin key, on the listener of its own."""
 
 
 _SERVICE: Final = "/ronda.v1.MatchService/"
+_ADMIN: Final = "/ronda.admin.v1.AdminService/"
 
 ACCESS: Final = {
     f"{_SERVICE}GetMatch": Needs.NOTHING,
@@ -51,6 +56,13 @@ ACCESS: Final = {
     f"{_SERVICE}GetRecord": Needs.NOTHING,
     f"{_SERVICE}ListCommitments": Needs.NOTHING,
     "/ronda.v1.BotService/ListBots": Needs.NOTHING,
+    "/ronda.v1.BotService/Connect": Needs.KEY,
+    f"{_ADMIN}CreateKey": Needs.ADMIN,
+    f"{_ADMIN}ListKeys": Needs.ADMIN,
+    f"{_ADMIN}RevokeKey": Needs.ADMIN,
+    f"{_ADMIN}ListRemoteBots": Needs.ADMIN,
+    f"{_ADMIN}Drain": Needs.ADMIN,
+    f"{_ADMIN}GetIsolation": Needs.ADMIN,
     "/grpc.health.v1.Health/Check": Needs.NOTHING,
     "/grpc.health.v1.Health/List": Needs.NOTHING,
     "/grpc.health.v1.Health/Watch": Needs.NOTHING,
@@ -73,7 +85,7 @@ def bearer(method: str, metadata: object) -> str:
             token = value[len(_SCHEME) :].strip()
             if not token:
                 raise ServiceError(Reason.BAD_TOKEN)
-    if not token and ACCESS[method] is Needs.TOKEN:
+    if not token and ACCESS[method] is not Needs.NOTHING:
         raise ServiceError(Reason.TOKEN_REQUIRED)
     return token
 

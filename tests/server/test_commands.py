@@ -561,7 +561,8 @@ async def test_a_message_of_a_megabyte_is_refused_by_the_transport_and_the_next_
 async def test_bytes_that_are_no_message_are_refused_without_the_words_of_the_parser(
     client: Client, garbage: bytes
 ) -> None:
-    for method in [path for path in ACCESS if "ronda.v1" in path]:
+    plain = [path for path in ACCESS if "ronda.v1" in path and not path.endswith("Connect")]
+    for method in plain:
         with refused(Reason.REQUEST_INVALID) as refusal:
             if method.endswith("WatchMatch"):
                 await client.channel.unary_stream(method)(garbage).read()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from typing import Any
+
 from ronda.v1 import bot_service_pb2, bot_service_pb2_grpc
 from ronda_bots.registry import Registry
 from ronda_server.errors import Reason, ServiceError
@@ -42,3 +45,7 @@ class BotService(bot_service_pb2_grpc.BotServiceServicer):
             ],
             next_page_token=self._keys.page(f"bots:{start + size}") if more else "",
         )
+
+    def Connect(self, request_iterator: object, context: object) -> AsyncIterator[Any]:
+        """Refuse: the contract stands, what answers it follows."""
+        raise NotImplementedError

@@ -22,9 +22,15 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from ronda.v1 import card_pb2 as ronda_dot_v1_dot_card__pb2
+from ronda.v1 import event_pb2 as ronda_dot_v1_dot_event__pb2
+from ronda.v1 import match_pb2 as ronda_dot_v1_dot_match__pb2
+from ronda.v1 import view_pb2 as ronda_dot_v1_dot_view__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1aronda/v1/bot_service.proto\x12\x08ronda.v1\"m\n\x03\x42ot\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x14\n\x0c\x64istribution\x18\x03 \x01(\t\x12\x1c\n\x14\x64istribution_version\x18\x04 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x05 \x01(\t\"8\n\x0fListBotsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"H\n\x10ListBotsResponse\x12\x1b\n\x04\x62ots\x18\x01 \x03(\x0b\x32\r.ronda.v1.Bot\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2T\n\nBotService\x12\x46\n\x08ListBots\x12\x19.ronda.v1.ListBotsRequest\x1a\x1a.ronda.v1.ListBotsResponse\"\x03\x90\x02\x01\x42\x14P\x01Z\x10ronda/v1;rondav1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1aronda/v1/bot_service.proto\x12\x08ronda.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ronda/v1/card.proto\x1a\x14ronda/v1/event.proto\x1a\x14ronda/v1/match.proto\x1a\x13ronda/v1/view.proto\"}\n\x03\x42ot\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x14\n\x0c\x64istribution\x18\x03 \x01(\t\x12\x1c\n\x14\x64istribution_version\x18\x04 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x05 \x01(\t\x12\x0e\n\x06remote\x18\x06 \x01(\x08\"8\n\x0fListBotsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"H\n\x10ListBotsResponse\x12\x1b\n\x04\x62ots\x18\x01 \x03(\x0b\x32\r.ronda.v1.Bot\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x83\x01\n\x0e\x43onnectRequest\x12 \n\x05hello\x18\x01 \x01(\x0b\x32\x0f.ronda.v1.HelloH\x00\x12 \n\x05ready\x18\x02 \x01(\x0b\x32\x0f.ronda.v1.ReadyH\x00\x12\"\n\x06\x61nswer\x18\x03 \x01(\x0b\x32\x10.ronda.v1.AnswerH\x00\x42\t\n\x07message\"\xaf\x01\n\x05Hello\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x11\n\tmax_seats\x18\x03 \x01(\r\x12!\n\x05plays\x18\x04 \x03(\x0b\x32\x12.ronda.v1.Playable\x12\x13\n\x0b\x64\x65scription\x18\x05 \x01(\t\x12\x16\n\x0ewithout_events\x18\x06 \x01(\x08\x12$\n\x06places\x18\x07 \x03(\x0b\x32\x14.ronda.v1.MatchPlace\"*\n\x08Playable\x12\r\n\x05rules\x18\x01 \x01(\t\x12\x0f\n\x07players\x18\x02 \x03(\r\"D\n\nMatchPlace\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12\x16\n\x0e\x61\x66ter_sequence\x18\x03 \x01(\x04\"\x07\n\x05Ready\"|\n\x06\x41nswer\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x01 \x01(\t\x12\x1e\n\x04\x63\x61rd\x18\x02 \x01(\x0e\x32\x0e.ronda.v1.CardH\x00\x12\x11\n\x07\x64\x65\x63lare\x18\x03 \x01(\x08H\x00\x12 \n\x05\x63rash\x18\x04 \x01(\x0b\x32\x0f.ronda.v1.CrashH\x00\x42\x08\n\x06\x63hoice\"\x15\n\x05\x43rash\x12\x0c\n\x04kind\x18\x01 \x01(\t\"\xaf\x03\n\x0f\x43onnectResponse\x12-\n\tsent_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12$\n\x07welcome\x18\x02 \x01(\x0b\x32\x11.ronda.v1.WelcomeH\x00\x12/\n\rmatch_started\x18\x03 \x01(\x0b\x32\x16.ronda.v1.MatchStartedH\x00\x12&\n\x08\x64\x65\x63ision\x18\x04 \x01(\x0b\x32\x12.ronda.v1.DecisionH\x00\x12+\n\x0bmatch_event\x18\x05 \x01(\x0b\x32\x14.ronda.v1.MatchEventH\x00\x12\x33\n\x0f\x61nswer_rejected\x18\x06 \x01(\x0b\x32\x18.ronda.v1.AnswerRejectedH\x00\x12)\n\nmatch_over\x18\x07 \x01(\x0b\x32\x13.ronda.v1.MatchOverH\x00\x12*\n\x05\x61live\x18\x08 \x01(\x0b\x32\x19.ronda.v1.ConnectionAliveH\x00\x12*\n\x05\x65nded\x18\t \x01(\x0b\x32\x19.ronda.v1.ConnectionEndedH\x00\x42\t\n\x07message\"m\n\x07Welcome\x12\x10\n\x08identity\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\x11\n\tmax_seats\x18\x03 \x01(\r\x12,\n\theartbeat\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x8a\x01\n\x0cMatchStarted\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12$\n\x08settings\x18\x03 \x01(\x0b\x32\x12.ronda.v1.Settings\x12\x12\n\nidentities\x18\x04 \x03(\t\x12\x0e\n\x06\x63hance\x18\x05 \x01(\x0c\x12\x10\n\x08sequence\x18\x06 \x01(\x04\"\xf2\x01\n\x08\x44\x65\x63ision\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\x1c\n\x04view\x18\x03 \x01(\x0b\x32\x0e.ronda.v1.View\x12,\n\x08\x64\x65\x61\x64line\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\x0eremaining_bank\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x32\n\x0flast_round_trip\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0c\n\x04seat\x18\x07 \x01(\r\"L\n\nMatchEvent\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12\x1e\n\x05\x65vent\x18\x03 \x01(\x0b\x32\x0f.ronda.v1.Event\"\xdb\x01\n\x0e\x41nswerRejected\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x01 \x01(\t\x12/\n\x06reason\x18\x02 \x01(\x0e\x32\x1f.ronda.v1.AnswerRejected.Reason\"\x82\x01\n\x06Reason\x12\x16\n\x12REASON_UNSPECIFIED\x10\x00\x12\x1b\n\x17REASON_UNKNOWN_DECISION\x10\x01\x12\x0f\n\x0bREASON_LATE\x10\x02\x12\x1b\n\x17REASON_ALREADY_ANSWERED\x10\x03\x12\x15\n\x11REASON_MATCH_OVER\x10\x04\"_\n\tMatchOver\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12 \n\x06result\x18\x03 \x01(\x0b\x32\x10.ronda.v1.Result\x12\x10\n\x08sequence\x18\x04 \x01(\x04\"\x11\n\x0f\x43onnectionAlive\"\xbe\x01\n\x0f\x43onnectionEnded\x12\x30\n\x06reason\x18\x01 \x01(\x0e\x32 .ronda.v1.ConnectionEnded.Reason\"y\n\x06Reason\x12\x16\n\x12REASON_UNSPECIFIED\x10\x00\x12\x15\n\x11REASON_TAKEN_OVER\x10\x01\x12\x13\n\x0fREASON_DRAINING\x10\x02\x12\x16\n\x12REASON_KEY_REVOKED\x10\x03\x12\x13\n\x0fREASON_BOT_LEFT\x10\x04\x32\x9d\x01\n\nBotService\x12\x46\n\x08ListBots\x12\x19.ronda.v1.ListBotsRequest\x1a\x1a.ronda.v1.ListBotsResponse\"\x03\x90\x02\x01\x12G\n\x07\x43onnect\x12\x18.ronda.v1.ConnectRequest\x1a\x19.ronda.v1.ConnectResponse\"\x03\x90\x02\x02(\x01\x30\x01\x42\x14P\x01Z\x10ronda/v1;rondav1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,12 +40,50 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'P\001Z\020ronda/v1;rondav1'
   _globals['_BOTSERVICE'].methods_by_name['ListBots']._loaded_options = None
   _globals['_BOTSERVICE'].methods_by_name['ListBots']._serialized_options = b'\220\002\001'
-  _globals['_BOT']._serialized_start=40
-  _globals['_BOT']._serialized_end=149
-  _globals['_LISTBOTSREQUEST']._serialized_start=151
-  _globals['_LISTBOTSREQUEST']._serialized_end=207
-  _globals['_LISTBOTSRESPONSE']._serialized_start=209
-  _globals['_LISTBOTSRESPONSE']._serialized_end=281
-  _globals['_BOTSERVICE']._serialized_start=283
-  _globals['_BOTSERVICE']._serialized_end=367
+  _globals['_BOTSERVICE'].methods_by_name['Connect']._loaded_options = None
+  _globals['_BOTSERVICE'].methods_by_name['Connect']._serialized_options = b'\220\002\002'
+  _globals['_BOT']._serialized_start=191
+  _globals['_BOT']._serialized_end=316
+  _globals['_LISTBOTSREQUEST']._serialized_start=318
+  _globals['_LISTBOTSREQUEST']._serialized_end=374
+  _globals['_LISTBOTSRESPONSE']._serialized_start=376
+  _globals['_LISTBOTSRESPONSE']._serialized_end=448
+  _globals['_CONNECTREQUEST']._serialized_start=451
+  _globals['_CONNECTREQUEST']._serialized_end=582
+  _globals['_HELLO']._serialized_start=585
+  _globals['_HELLO']._serialized_end=760
+  _globals['_PLAYABLE']._serialized_start=762
+  _globals['_PLAYABLE']._serialized_end=804
+  _globals['_MATCHPLACE']._serialized_start=806
+  _globals['_MATCHPLACE']._serialized_end=874
+  _globals['_READY']._serialized_start=876
+  _globals['_READY']._serialized_end=883
+  _globals['_ANSWER']._serialized_start=885
+  _globals['_ANSWER']._serialized_end=1009
+  _globals['_CRASH']._serialized_start=1011
+  _globals['_CRASH']._serialized_end=1032
+  _globals['_CONNECTRESPONSE']._serialized_start=1035
+  _globals['_CONNECTRESPONSE']._serialized_end=1466
+  _globals['_WELCOME']._serialized_start=1468
+  _globals['_WELCOME']._serialized_end=1577
+  _globals['_MATCHSTARTED']._serialized_start=1580
+  _globals['_MATCHSTARTED']._serialized_end=1718
+  _globals['_DECISION']._serialized_start=1721
+  _globals['_DECISION']._serialized_end=1963
+  _globals['_MATCHEVENT']._serialized_start=1965
+  _globals['_MATCHEVENT']._serialized_end=2041
+  _globals['_ANSWERREJECTED']._serialized_start=2044
+  _globals['_ANSWERREJECTED']._serialized_end=2263
+  _globals['_ANSWERREJECTED_REASON']._serialized_start=2133
+  _globals['_ANSWERREJECTED_REASON']._serialized_end=2263
+  _globals['_MATCHOVER']._serialized_start=2265
+  _globals['_MATCHOVER']._serialized_end=2360
+  _globals['_CONNECTIONALIVE']._serialized_start=2362
+  _globals['_CONNECTIONALIVE']._serialized_end=2379
+  _globals['_CONNECTIONENDED']._serialized_start=2382
+  _globals['_CONNECTIONENDED']._serialized_end=2572
+  _globals['_CONNECTIONENDED_REASON']._serialized_start=2451
+  _globals['_CONNECTIONENDED_REASON']._serialized_end=2572
+  _globals['_BOTSERVICE']._serialized_start=2575
+  _globals['_BOTSERVICE']._serialized_end=2732
 # @@protoc_insertion_point(module_scope)

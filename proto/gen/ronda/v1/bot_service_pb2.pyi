@@ -5,8 +5,15 @@ isort:skip_file
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from ronda.v1 import card_pb2 as _card_pb2
+from ronda.v1 import event_pb2 as _event_pb2
+from ronda.v1 import match_pb2 as _match_pb2
+from ronda.v1 import view_pb2 as _view_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -29,12 +36,16 @@ class Bot(_message.Message):
     DISTRIBUTION_FIELD_NUMBER: _builtins.int
     DISTRIBUTION_VERSION_FIELD_NUMBER: _builtins.int
     DESCRIPTION_FIELD_NUMBER: _builtins.int
+    REMOTE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name of the bot: letters, digits, `-` and `_`."""
     version: _builtins.str
     """The version of the bot, as the bot says it."""
     distribution: _builtins.str
-    """The Python distribution that brought it."""
+    """The Python distribution that brought it.
+
+    Empty for a remote bot.
+    """
     distribution_version: _builtins.str
     """The version of that distribution."""
     description: _builtins.str
@@ -42,6 +53,8 @@ class Bot(_message.Message):
 
     May be empty.
     """
+    remote: _builtins.bool
+    """Whether it plays over Connect, on a machine that is not the server's."""
     def __init__(
         self,
         *,
@@ -50,10 +63,11 @@ class Bot(_message.Message):
         distribution: _builtins.str = ...,
         distribution_version: _builtins.str = ...,
         description: _builtins.str = ...,
+        remote: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "distribution", b"distribution", "distribution_version", b"distribution_version", "name", b"name", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "distribution", b"distribution", "distribution_version", b"distribution_version", "name", b"name", "remote", b"remote", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -121,3 +135,686 @@ class ListBotsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListBotsResponse: _TypeAlias = ListBotsResponse  # noqa: Y015
+
+@_typing.final
+class ConnectRequest(_message.Message):
+    """What a remote bot says: Hello first and once, Ready once, then an Answer for each Decision.
+
+    At most 16 KiB. A kind of message that the server does not know is REQUEST_INVALID.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HELLO_FIELD_NUMBER: _builtins.int
+    READY_FIELD_NUMBER: _builtins.int
+    ANSWER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def hello(self) -> Global___Hello:
+        """Who the bot is."""
+
+    @_builtins.property
+    def ready(self) -> Global___Ready:
+        """The bot has prepared itself."""
+
+    @_builtins.property
+    def answer(self) -> Global___Answer:
+        """What the bot has decided."""
+
+    def __init__(
+        self,
+        *,
+        hello: Global___Hello | None = ...,
+        ready: Global___Ready | None = ...,
+        answer: Global___Answer | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["answer", b"answer", "hello", b"hello", "message", b"message", "ready", b"ready"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answer", b"answer", "hello", b"hello", "message", b"message", "ready", b"ready"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["hello", "ready", "answer"]  # noqa: Y015
+    _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
+
+Global___ConnectRequest: _TypeAlias = ConnectRequest  # noqa: Y015
+
+@_typing.final
+class Hello(_message.Message):
+    """Who a remote bot is, and what it plays.
+
+    No clock runs yet: take the time you need between Hello and Ready.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    MAX_SEATS_FIELD_NUMBER: _builtins.int
+    PLAYS_FIELD_NUMBER: _builtins.int
+    DESCRIPTION_FIELD_NUMBER: _builtins.int
+    WITHOUT_EVENTS_FIELD_NUMBER: _builtins.int
+    PLACES_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The name of the bot: 1 to 64 letters, digits, `-` and `_`.
+
+    BOT_NAME_TAKEN if it is that of a bot of the server, or another account used it first.
+    """
+    version: _builtins.str
+    """The version of the bot: 1 to 64 letters, digits and `.+-_`. Change it whenever the bot decides
+    differently.
+    """
+    max_seats: _builtins.int
+    """The most seats that the bot plays at once, over all its matches.
+
+    0 means 16; more than the server allows is lowered to that: see Welcome.
+    """
+    description: _builtins.str
+    """What the bot says of itself: one line, at most 200 characters. May be empty."""
+    without_events: _builtins.bool
+    """Set by a bot that decides by views alone: it is told no events."""
+    @_builtins.property
+    def plays(self) -> _containers.RepeatedCompositeFieldContainer[Global___Playable]:
+        """What the bot plays, at most 16 of them.
+
+        If empty, it plays everything.
+        """
+
+    @_builtins.property
+    def places(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatchPlace]:
+        """Where the bot is in matches that it still knows from an earlier stream, at most 512 of them.
+
+        Events of these go on from there. Of every other match it is told all events from the first.
+        """
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        version: _builtins.str = ...,
+        max_seats: _builtins.int = ...,
+        plays: _abc.Iterable[Global___Playable] | None = ...,
+        description: _builtins.str = ...,
+        without_events: _builtins.bool = ...,
+        places: _abc.Iterable[Global___MatchPlace] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "max_seats", b"max_seats", "name", b"name", "places", b"places", "plays", b"plays", "version", b"version", "without_events", b"without_events"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Hello: _TypeAlias = Hello  # noqa: Y015
+
+@_typing.final
+class Playable(_message.Message):
+    """A preset of rules, and by how many it is played."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RULES_FIELD_NUMBER: _builtins.int
+    PLAYERS_FIELD_NUMBER: _builtins.int
+    rules: _builtins.str
+    """The preset: `playtash`, `cafe`, `arabic` or `pagat`. A preset that the server does not know is
+    no fault.
+    """
+    @_builtins.property
+    def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The numbers of seats, at most 3 of them.
+
+        If empty, any.
+        """
+
+    def __init__(
+        self,
+        *,
+        rules: _builtins.str = ...,
+        players: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["players", b"players", "rules", b"rules"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Playable: _TypeAlias = Playable  # noqa: Y015
+
+@_typing.final
+class MatchPlace(_message.Message):
+    """How far a seat has followed a match."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    AFTER_SEQUENCE_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    """The id of the match."""
+    seat: _builtins.int
+    """The seat."""
+    after_sequence: _builtins.int
+    """The number of the last event that it was told."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+        seat: _builtins.int = ...,
+        after_sequence: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_sequence", b"after_sequence", "match_id", b"match_id", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatchPlace: _TypeAlias = MatchPlace  # noqa: Y015
+
+@_typing.final
+class Ready(_message.Message):
+    """The bot has prepared itself, and can be given seats from now on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Ready: _TypeAlias = Ready  # noqa: Y015
+
+@_typing.final
+class Answer(_message.Message):
+    """What a bot has decided.
+
+    The first answer to a decision counts. Time is judged first, by the server's clock, at the moment
+    the answer is read; then whether it is an answer at all, then whether the rules allow it.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISION_ID_FIELD_NUMBER: _builtins.int
+    CARD_FIELD_NUMBER: _builtins.int
+    DECLARE_FIELD_NUMBER: _builtins.int
+    CRASH_FIELD_NUMBER: _builtins.int
+    decision_id: _builtins.str
+    """The id of the decision: at most 128 characters."""
+    card: _card_pb2.Card.ValueType
+    """The card to play. One that the seat does not hold is a forfeit by `illegal`."""
+    declare: _builtins.bool
+    """Whether the seat declares a set. To declare what it does not hold is a forfeit by `illegal`."""
+    @_builtins.property
+    def crash(self) -> Global___Crash:
+        """The bot has broken: it forfeits the match by `crash`, and does not let its time run out."""
+
+    def __init__(
+        self,
+        *,
+        decision_id: _builtins.str = ...,
+        card: _card_pb2.Card.ValueType = ...,
+        declare: _builtins.bool = ...,
+        crash: Global___Crash | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "choice", b"choice", "crash", b"crash", "declare", b"declare"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "choice", b"choice", "crash", b"crash", "decision_id", b"decision_id", "declare", b"declare"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_choice: _TypeAlias = _typing.Literal["card", "declare", "crash"]  # noqa: Y015
+    _WhichOneofArgType_choice: _TypeAlias = _typing.Literal["choice", b"choice"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_choice) -> _WhichOneofReturnType_choice | None: ...
+
+Global___Answer: _TypeAlias = Answer  # noqa: Y015
+
+@_typing.final
+class Crash(_message.Message):
+    """A bot has broken in one of its matches."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    """The kind of the fault, such as the name of an exception: at most 40 letters, digits and `_`.
+
+    Anything else is left out. May be empty.
+    """
+    def __init__(
+        self,
+        *,
+        kind: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Crash: _TypeAlias = Crash  # noqa: Y015
+
+@_typing.final
+class ConnectResponse(_message.Message):
+    """What the server says to a remote bot: Welcome first, ConnectionEnded last.
+
+    A kind of message that a bot does not know is to be skipped.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SENT_TIME_FIELD_NUMBER: _builtins.int
+    WELCOME_FIELD_NUMBER: _builtins.int
+    MATCH_STARTED_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
+    MATCH_EVENT_FIELD_NUMBER: _builtins.int
+    ANSWER_REJECTED_FIELD_NUMBER: _builtins.int
+    MATCH_OVER_FIELD_NUMBER: _builtins.int
+    ALIVE_FIELD_NUMBER: _builtins.int
+    ENDED_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def sent_time(self) -> _timestamp_pb2.Timestamp:
+        """When the server sent it, by its own clock: the one that deadlines are told by."""
+
+    @_builtins.property
+    def welcome(self) -> Global___Welcome:
+        """The answer to Hello."""
+
+    @_builtins.property
+    def match_started(self) -> Global___MatchStarted:
+        """The bot plays in a match."""
+
+    @_builtins.property
+    def decision(self) -> Global___Decision:
+        """The bot is to decide."""
+
+    @_builtins.property
+    def match_event(self) -> Global___MatchEvent:
+        """Something happened in a match of the bot."""
+
+    @_builtins.property
+    def answer_rejected(self) -> Global___AnswerRejected:
+        """An answer was dropped."""
+
+    @_builtins.property
+    def match_over(self) -> Global___MatchOver:
+        """A match of the bot is over."""
+
+    @_builtins.property
+    def alive(self) -> Global___ConnectionAlive:
+        """Nothing has happened."""
+
+    @_builtins.property
+    def ended(self) -> Global___ConnectionEnded:
+        """The stream is over."""
+
+    def __init__(
+        self,
+        *,
+        sent_time: _timestamp_pb2.Timestamp | None = ...,
+        welcome: Global___Welcome | None = ...,
+        match_started: Global___MatchStarted | None = ...,
+        decision: Global___Decision | None = ...,
+        match_event: Global___MatchEvent | None = ...,
+        answer_rejected: Global___AnswerRejected | None = ...,
+        match_over: Global___MatchOver | None = ...,
+        alive: Global___ConnectionAlive | None = ...,
+        ended: Global___ConnectionEnded | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["alive", b"alive", "answer_rejected", b"answer_rejected", "decision", b"decision", "ended", b"ended", "match_event", b"match_event", "match_over", b"match_over", "match_started", b"match_started", "message", b"message", "sent_time", b"sent_time", "welcome", b"welcome"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alive", b"alive", "answer_rejected", b"answer_rejected", "decision", b"decision", "ended", b"ended", "match_event", b"match_event", "match_over", b"match_over", "match_started", b"match_started", "message", b"message", "sent_time", b"sent_time", "welcome", b"welcome"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["welcome", "match_started", "decision", "match_event", "answer_rejected", "match_over", "alive", "ended"]  # noqa: Y015
+    _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
+
+Global___ConnectResponse: _TypeAlias = ConnectResponse  # noqa: Y015
+
+@_typing.final
+class Welcome(_message.Message):
+    """What the server has made of Hello."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDENTITY_FIELD_NUMBER: _builtins.int
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    MAX_SEATS_FIELD_NUMBER: _builtins.int
+    HEARTBEAT_FIELD_NUMBER: _builtins.int
+    identity: _builtins.str
+    """Who the bot is from now on: `name@version`."""
+    account: _builtins.str
+    """The account that the key belongs to."""
+    max_seats: _builtins.int
+    """The most seats that the bot is given at once."""
+    @_builtins.property
+    def heartbeat(self) -> _duration_pb2.Duration:
+        """After so much quiet the server says ConnectionAlive. Of a stream that is silent for three times
+        as long nothing is to be hoped: connect again.
+        """
+
+    def __init__(
+        self,
+        *,
+        identity: _builtins.str = ...,
+        account: _builtins.str = ...,
+        max_seats: _builtins.int = ...,
+        heartbeat: _duration_pb2.Duration | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["heartbeat", b"heartbeat"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "heartbeat", b"heartbeat", "identity", b"identity", "max_seats", b"max_seats"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Welcome: _TypeAlias = Welcome  # noqa: Y015
+
+@_typing.final
+class MatchStarted(_message.Message):
+    """The bot plays in a match. It comes before all else of that match, and again on every new stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    SETTINGS_FIELD_NUMBER: _builtins.int
+    IDENTITIES_FIELD_NUMBER: _builtins.int
+    CHANCE_FIELD_NUMBER: _builtins.int
+    SEQUENCE_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    """The id of the match."""
+    seat: _builtins.int
+    """The seat of the bot. It may have several in one match, each told by itself."""
+    chance: _builtins.bytes
+    """The chance of this bot in this seat, 32 bytes: to take all chance from it makes a match
+    repeatable. Tell nobody before the match is over.
+    """
+    sequence: _builtins.int
+    """The number of the last event so far."""
+    @_builtins.property
+    def settings(self) -> _match_pb2.Settings:
+        """What is played."""
+
+    @_builtins.property
+    def identities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Who sits where, by seat; the bot's own identity is among them."""
+
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+        seat: _builtins.int = ...,
+        settings: _match_pb2.Settings | None = ...,
+        identities: _abc.Iterable[_builtins.str] | None = ...,
+        chance: _builtins.bytes = ...,
+        sequence: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chance", b"chance", "identities", b"identities", "match_id", b"match_id", "seat", b"seat", "sequence", b"sequence", "settings", b"settings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatchStarted: _TypeAlias = MatchStarted  # noqa: Y015
+
+@_typing.final
+class Decision(_message.Message):
+    """The bot is to decide. At most one decision of a seat is open."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISION_ID_FIELD_NUMBER: _builtins.int
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    VIEW_FIELD_NUMBER: _builtins.int
+    DEADLINE_FIELD_NUMBER: _builtins.int
+    REMAINING_BANK_FIELD_NUMBER: _builtins.int
+    LAST_ROUND_TRIP_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    decision_id: _builtins.str
+    """What the answer is matched by; the same if the decision is told again on a new stream."""
+    match_id: _builtins.str
+    """The id of the match."""
+    seat: _builtins.int
+    """The seat that decides: the same as in `view`."""
+    @_builtins.property
+    def view(self) -> _view_pb2.View:
+        """All that the seat may know: the very bytes that WatchMatch sends to a person in that seat.
+
+        Its phase says what is asked: declare or play. Where seats declare, others may answer before
+        the bot does, which changes nothing for it.
+        """
+
+    @_builtins.property
+    def deadline(self) -> _timestamp_pb2.Timestamp:
+        """When the time is up, by the server's clock: by the clock of the match, else by the server's
+        ceiling. It stays the same when the decision is told again.
+        """
+
+    @_builtins.property
+    def remaining_bank(self) -> _duration_pb2.Duration:
+        """What is left of the seat's bank of time, beyond the deadline.
+
+        Always set; 0 where the match has no bank.
+        """
+
+    @_builtins.property
+    def last_round_trip(self) -> _duration_pb2.Duration:
+        """How long the last answer of the bot took: from the moment its decision was handed to the stream
+        until the answer was read. What it thought less than that was on the way.
+
+        Unset before the first answer.
+        """
+
+    def __init__(
+        self,
+        *,
+        decision_id: _builtins.str = ...,
+        match_id: _builtins.str = ...,
+        view: _view_pb2.View | None = ...,
+        deadline: _timestamp_pb2.Timestamp | None = ...,
+        remaining_bank: _duration_pb2.Duration | None = ...,
+        last_round_trip: _duration_pb2.Duration | None = ...,
+        seat: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deadline", b"deadline", "last_round_trip", b"last_round_trip", "remaining_bank", b"remaining_bank", "view", b"view"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deadline", b"deadline", "decision_id", b"decision_id", "last_round_trip", b"last_round_trip", "match_id", b"match_id", "remaining_bank", b"remaining_bank", "seat", b"seat", "view", b"view"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Decision: _TypeAlias = Decision  # noqa: Y015
+
+@_typing.final
+class MatchEvent(_message.Message):
+    """Something happened in a match of the bot.
+
+    A stream that falls far behind is not told what it missed: the next number is then greater than
+    the last by more than 1, and the view of the next Decision tells what it came to.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    EVENT_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    """The id of the match."""
+    seat: _builtins.int
+    """The seat that is told."""
+    @_builtins.property
+    def event(self) -> _event_pb2.Event:
+        """What happened, as WatchMatch tells it to that seat."""
+
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+        seat: _builtins.int = ...,
+        event: _event_pb2.Event | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "match_id", b"match_id", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatchEvent: _TypeAlias = MatchEvent  # noqa: Y015
+
+@_typing.final
+class AnswerRejected(_message.Message):
+    """An answer was dropped, and changed nothing."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    class _Reason:
+        ValueType = _typing.NewType("ValueType", _builtins.int)
+        V: _TypeAlias = ValueType  # noqa: Y015
+
+    class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[AnswerRejected._Reason.ValueType], _builtins.type):
+        DESCRIPTOR: _descriptor.EnumDescriptor
+        REASON_UNSPECIFIED: AnswerRejected._Reason.ValueType  # 0
+        REASON_UNKNOWN_DECISION: AnswerRejected._Reason.ValueType  # 1
+        """The bot has no decision of this id: it is not its own, or of long ago."""
+        REASON_LATE: AnswerRejected._Reason.ValueType  # 2
+        """The time was up. The match is over by that."""
+        REASON_ALREADY_ANSWERED: AnswerRejected._Reason.ValueType  # 3
+        """The decision was answered before."""
+        REASON_MATCH_OVER: AnswerRejected._Reason.ValueType  # 4
+        """The match is over by something else."""
+
+    class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
+        """Why an answer was dropped."""
+
+    REASON_UNSPECIFIED: AnswerRejected.Reason.ValueType  # 0
+    REASON_UNKNOWN_DECISION: AnswerRejected.Reason.ValueType  # 1
+    """The bot has no decision of this id: it is not its own, or of long ago."""
+    REASON_LATE: AnswerRejected.Reason.ValueType  # 2
+    """The time was up. The match is over by that."""
+    REASON_ALREADY_ANSWERED: AnswerRejected.Reason.ValueType  # 3
+    """The decision was answered before."""
+    REASON_MATCH_OVER: AnswerRejected.Reason.ValueType  # 4
+    """The match is over by something else."""
+
+    DECISION_ID_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    decision_id: _builtins.str
+    """The id that was answered, if it has at most 128 characters."""
+    reason: Global___AnswerRejected.Reason.ValueType
+    """Why the answer was dropped."""
+    def __init__(
+        self,
+        *,
+        decision_id: _builtins.str = ...,
+        reason: Global___AnswerRejected.Reason.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision_id", b"decision_id", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AnswerRejected: _TypeAlias = AnswerRejected  # noqa: Y015
+
+@_typing.final
+class MatchOver(_message.Message):
+    """A match of the bot is over: the last that the stream tells of it.
+
+    It comes to every bot of the match, whoever was at fault.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    RESULT_FIELD_NUMBER: _builtins.int
+    SEQUENCE_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    """The id of the match."""
+    seat: _builtins.int
+    """The seat of the bot."""
+    sequence: _builtins.int
+    """The number of the last event."""
+    @_builtins.property
+    def result(self) -> _match_pb2.Result:
+        """How it ended, with who was at fault and the cause."""
+
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+        seat: _builtins.int = ...,
+        result: _match_pb2.Result | None = ...,
+        sequence: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["result", b"result"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "result", b"result", "seat", b"seat", "sequence", b"sequence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatchOver: _TypeAlias = MatchOver  # noqa: Y015
+
+@_typing.final
+class ConnectionAlive(_message.Message):
+    """A sign of life on a quiet stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ConnectionAlive: _TypeAlias = ConnectionAlive  # noqa: Y015
+
+@_typing.final
+class ConnectionEnded(_message.Message):
+    """The last message of a stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    class _Reason:
+        ValueType = _typing.NewType("ValueType", _builtins.int)
+        V: _TypeAlias = ValueType  # noqa: Y015
+
+    class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[ConnectionEnded._Reason.ValueType], _builtins.type):
+        DESCRIPTOR: _descriptor.EnumDescriptor
+        REASON_UNSPECIFIED: ConnectionEnded._Reason.ValueType  # 0
+        REASON_TAKEN_OVER: ConnectionEnded._Reason.ValueType  # 1
+        """Another stream of the same bot has taken over: do not connect again by yourself."""
+        REASON_DRAINING: ConnectionEnded._Reason.ValueType  # 2
+        """The server is shutting down: connect again. Open matches go on."""
+        REASON_KEY_REVOKED: ConnectionEnded._Reason.ValueType  # 3
+        """The key was revoked: do not connect again."""
+        REASON_BOT_LEFT: ConnectionEnded._Reason.ValueType  # 4
+        """The bot has said that it will say no more."""
+
+    class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
+        """Why a stream ends."""
+
+    REASON_UNSPECIFIED: ConnectionEnded.Reason.ValueType  # 0
+    REASON_TAKEN_OVER: ConnectionEnded.Reason.ValueType  # 1
+    """Another stream of the same bot has taken over: do not connect again by yourself."""
+    REASON_DRAINING: ConnectionEnded.Reason.ValueType  # 2
+    """The server is shutting down: connect again. Open matches go on."""
+    REASON_KEY_REVOKED: ConnectionEnded.Reason.ValueType  # 3
+    """The key was revoked: do not connect again."""
+    REASON_BOT_LEFT: ConnectionEnded.Reason.ValueType  # 4
+    """The bot has said that it will say no more."""
+
+    REASON_FIELD_NUMBER: _builtins.int
+    reason: Global___ConnectionEnded.Reason.ValueType
+    """Why the stream ends."""
+    def __init__(
+        self,
+        *,
+        reason: Global___ConnectionEnded.Reason.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ConnectionEnded: _TypeAlias = ConnectionEnded  # noqa: Y015

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class BotServiceStub:
-    """Tells which bots the server can seat.
+    """Tells which bots the server can seat, and lets anyone's program be one of them.
     """
 
     def __init__(self, channel):
@@ -40,14 +40,32 @@ class BotServiceStub:
                 request_serializer=ronda_dot_v1_dot_bot__service__pb2.ListBotsRequest.SerializeToString,
                 response_deserializer=ronda_dot_v1_dot_bot__service__pb2.ListBotsResponse.FromString,
                 _registered_method=True)
+        self.Connect = channel.stream_stream(
+                '/ronda.v1.BotService/Connect',
+                request_serializer=ronda_dot_v1_dot_bot__service__pb2.ConnectRequest.SerializeToString,
+                response_deserializer=ronda_dot_v1_dot_bot__service__pb2.ConnectResponse.FromString,
+                _registered_method=True)
 
 
 class BotServiceServicer:
-    """Tells which bots the server can seat.
+    """Tells which bots the server can seat, and lets anyone's program be one of them.
     """
 
     def ListBots(self, request, context):
-        """Lists the bots, by name and then by version.
+        """Lists the bots, by name and then by version; a remote one while it is ready.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Connect(self, request_iterator, context):
+        """Offers a bot, and plays all of its matches on one stream.
+
+        Needs the API key of an account, as metadata `authorization: Bearer <key>`. Say Hello, read
+        Welcome, prepare, say Ready; from then on the bot can be given seats. Answer each Decision by
+        its id. A stream that breaks loses nothing: connect again, and every match of the bot is told
+        again, with the decision that is open; its time has gone on meanwhile. A second stream of the
+        same bot takes over.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -61,6 +79,11 @@ def add_BotServiceServicer_to_server(servicer, server):
                     request_deserializer=ronda_dot_v1_dot_bot__service__pb2.ListBotsRequest.FromString,
                     response_serializer=ronda_dot_v1_dot_bot__service__pb2.ListBotsResponse.SerializeToString,
             ),
+            'Connect': grpc.stream_stream_rpc_method_handler(
+                    servicer.Connect,
+                    request_deserializer=ronda_dot_v1_dot_bot__service__pb2.ConnectRequest.FromString,
+                    response_serializer=ronda_dot_v1_dot_bot__service__pb2.ConnectResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'ronda.v1.BotService', rpc_method_handlers)
@@ -70,7 +93,7 @@ def add_BotServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class BotService:
-    """Tells which bots the server can seat.
+    """Tells which bots the server can seat, and lets anyone's program be one of them.
     """
 
     @staticmethod
@@ -90,6 +113,33 @@ class BotService:
             '/ronda.v1.BotService/ListBots',
             ronda_dot_v1_dot_bot__service__pb2.ListBotsRequest.SerializeToString,
             ronda_dot_v1_dot_bot__service__pb2.ListBotsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Connect(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/ronda.v1.BotService/Connect',
+            ronda_dot_v1_dot_bot__service__pb2.ConnectRequest.SerializeToString,
+            ronda_dot_v1_dot_bot__service__pb2.ConnectResponse.FromString,
             options,
             channel_credentials,
             insecure,

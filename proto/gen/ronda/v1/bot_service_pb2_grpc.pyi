@@ -13,14 +13,23 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class BotServiceStub:
-    """Tells which bots the server can seat."""
+    """Tells which bots the server can seat, and lets anyone's program be one of them."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     ListBots: _aio.UnaryUnaryMultiCallable[_bot_service_pb2.ListBotsRequest, _bot_service_pb2.ListBotsResponse]
-    """Lists the bots, by name and then by version."""
+    """Lists the bots, by name and then by version; a remote one while it is ready."""
+    Connect: _aio.StreamStreamMultiCallable[_bot_service_pb2.ConnectRequest, _bot_service_pb2.ConnectResponse]
+    """Offers a bot, and plays all of its matches on one stream.
+
+    Needs the API key of an account, as metadata `authorization: Bearer <key>`. Say Hello, read
+    Welcome, prepare, say Ready; from then on the bot can be given seats. Answer each Decision by
+    its id. A stream that breaks loses nothing: connect again, and every match of the bot is told
+    again, with the decision that is open; its time has gone on meanwhile. A second stream of the
+    same bot takes over.
+    """
 
 class BotServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Tells which bots the server can seat."""
+    """Tells which bots the server can seat, and lets anyone's program be one of them."""
 
     @_abc_1.abstractmethod
     def ListBots(
@@ -28,6 +37,21 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _bot_service_pb2.ListBotsRequest,
         context: _aio.ServicerContext[_bot_service_pb2.ListBotsRequest, _abc.Awaitable[_bot_service_pb2.ListBotsResponse]],
     ) -> _abc.Awaitable[_bot_service_pb2.ListBotsResponse]:
-        """Lists the bots, by name and then by version."""
+        """Lists the bots, by name and then by version; a remote one while it is ready."""
+
+    @_abc_1.abstractmethod
+    def Connect(
+        self,
+        request_iterator: _abc.AsyncIterator[_bot_service_pb2.ConnectRequest],
+        context: _aio.ServicerContext[_abc.AsyncIterator[_bot_service_pb2.ConnectRequest], _abc.AsyncIterator[_bot_service_pb2.ConnectResponse]],
+    ) -> _abc.AsyncIterator[_bot_service_pb2.ConnectResponse]:
+        """Offers a bot, and plays all of its matches on one stream.
+
+        Needs the API key of an account, as metadata `authorization: Bearer <key>`. Say Hello, read
+        Welcome, prepare, say Ready; from then on the bot can be given seats. Answer each Decision by
+        its id. A stream that breaks loses nothing: connect again, and every match of the bot is told
+        again, with the decision that is open; its time has gone on meanwhile. A second stream of the
+        same bot takes over.
+        """
 
 def add_BotServiceServicer_to_server(servicer: BotServiceServicer, server: _aio.Server) -> None: ...

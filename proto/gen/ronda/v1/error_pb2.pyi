@@ -87,6 +87,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_BOT_NOT_FOUND: _ErrorReason.ValueType  # 31
     """NOT_FOUND: the server has no such bot, or not in this version. Ask ListBots."""
+    ERROR_REASON_KEY_NOT_FOUND: _ErrorReason.ValueType  # 32
+    """NOT_FOUND: there is no such API key. Ask ListKeys."""
     ERROR_REASON_NOT_YOUR_TURN: _ErrorReason.ValueType  # 40
     """FAILED_PRECONDITION: another seat is to play. Wait for your turn on the stream."""
     ERROR_REASON_CARD_NOT_HELD: _ErrorReason.ValueType  # 41
@@ -129,6 +131,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION: a seat is still free, and who takes it must not follow from your entropy.
     Reveal it when every seat is taken.
     """
+    ERROR_REASON_BOT_DECLINES: _ErrorReason.ValueType  # 56
+    """FAILED_PRECONDITION: the bot does not play these rules, or not with so many seats. Ask for
+    another bot, or for rules that it plays.
+    """
     ERROR_REASON_STALE_SEQUENCE: _ErrorReason.ValueType  # 70
     """ABORTED: the decision was made on an old state. The metadata holds the current number as
     `sequence`: look at what happened and decide again.
@@ -136,6 +142,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_REQUEST_ID_REUSED: _ErrorReason.ValueType  # 75
     """ALREADY_EXISTS: the request id was used with other content. Send a fresh one with each new
     command.
+    """
+    ERROR_REASON_BOT_NAME_TAKEN: _ErrorReason.ValueType  # 76
+    """ALREADY_EXISTS: a bot of the server has this name, or another account used it first. Give the
+    bot another name.
     """
     ERROR_REASON_TOO_MANY_MATCHES: _ErrorReason.ValueType  # 80
     """RESOURCE_EXHAUSTED: the limit that the metadata names as `limit` is reached. Retry after the
@@ -228,6 +238,8 @@ of the match if it is private.
 """
 ERROR_REASON_BOT_NOT_FOUND: ErrorReason.ValueType  # 31
 """NOT_FOUND: the server has no such bot, or not in this version. Ask ListBots."""
+ERROR_REASON_KEY_NOT_FOUND: ErrorReason.ValueType  # 32
+"""NOT_FOUND: there is no such API key. Ask ListKeys."""
 ERROR_REASON_NOT_YOUR_TURN: ErrorReason.ValueType  # 40
 """FAILED_PRECONDITION: another seat is to play. Wait for your turn on the stream."""
 ERROR_REASON_CARD_NOT_HELD: ErrorReason.ValueType  # 41
@@ -270,6 +282,10 @@ ERROR_REASON_SEATS_OPEN: ErrorReason.ValueType  # 55
 """FAILED_PRECONDITION: a seat is still free, and who takes it must not follow from your entropy.
 Reveal it when every seat is taken.
 """
+ERROR_REASON_BOT_DECLINES: ErrorReason.ValueType  # 56
+"""FAILED_PRECONDITION: the bot does not play these rules, or not with so many seats. Ask for
+another bot, or for rules that it plays.
+"""
 ERROR_REASON_STALE_SEQUENCE: ErrorReason.ValueType  # 70
 """ABORTED: the decision was made on an old state. The metadata holds the current number as
 `sequence`: look at what happened and decide again.
@@ -277,6 +293,10 @@ ERROR_REASON_STALE_SEQUENCE: ErrorReason.ValueType  # 70
 ERROR_REASON_REQUEST_ID_REUSED: ErrorReason.ValueType  # 75
 """ALREADY_EXISTS: the request id was used with other content. Send a fresh one with each new
 command.
+"""
+ERROR_REASON_BOT_NAME_TAKEN: ErrorReason.ValueType  # 76
+"""ALREADY_EXISTS: a bot of the server has this name, or another account used it first. Give the
+bot another name.
 """
 ERROR_REASON_TOO_MANY_MATCHES: ErrorReason.ValueType  # 80
 """RESOURCE_EXHAUSTED: the limit that the metadata names as `limit` is reached. Retry after the
