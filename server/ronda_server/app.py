@@ -23,6 +23,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from prometheus_client import start_http_server
 
 from ronda.admin.v1 import admin_service_pb2
+from ronda.admin.v1.admin_service_pb2_grpc import add_AdminServiceServicer_to_server
 from ronda.v1 import bot_service_pb2, match_service_pb2
 from ronda.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
 from ronda.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
@@ -33,18 +34,20 @@ from ronda_arena.worker import confine
 from ronda_arena.worker.nursery import Nursery
 from ronda_bots.installed import OURS
 from ronda_bots.registry import BotInfo, Registry
-from ronda_server import database, logs
+from ronda_server import database, isolation, logs
+from ronda_server.accounts import Accounts
 from ronda_server.bots import end_threads
 from ronda_server.commitments import Promises
 from ronda_server.errors import ConfigError
 from ronda_server.hosting import Host
-from ronda_server.identity import ACCESS, Keys, load_key
+from ronda_server.identity import ACCESS, Keys, load_admin_key, load_key
 from ronda_server.interceptors import Edge
 from ronda_server.listening import Listener, cannot_listen
 from ronda_server.log import SqliteLog
 from ronda_server.metrics import Metrics
 from ronda_server.opening import Opening
 from ronda_server.reflection import add_reflection
+from ronda_server.services.admin import AdminService
 from ronda_server.services.bots import BotService
 from ronda_server.services.matches import MatchService
 
@@ -94,9 +97,13 @@ class Config:
     listen: str = "127.0.0.1:50051"
     health_listen: str = "127.0.0.1:50052"
     metrics_listen: str = "127.0.0.1:9464"
+    admin_listen: str = ""
+    """Empty: there is none. Loopback only, there is no TLS yet."""
     database: str = "ronda.db"
     key_file: str = ""
     """Where the server's key is kept; empty: beside the database."""
+    admin_key_file: str = ""
+    """Where the admin key is kept; empty: beside the database."""
     allow_plaintext: bool = False
     """Listen on other than loopback addresses without TLS."""
     max_matches: int = 10_000
@@ -104,6 +111,10 @@ class Config:
     """Processes of bots at once, one for each seat of a bot that is not run in this one."""
     max_streams: int = 256
     """Calls and streams at once on one connection."""
+    max_bots: int = 1000
+    """Remote bots connected at once."""
+    max_bot_seats: int = 256
+    """Seats that a remote bot has at once."""
     bot_delay: float = 0.0
     """Seconds that a hosted bot waits with each decision, so that people can follow."""
     drain_seconds: float = 10.0
@@ -124,6 +135,8 @@ class Server:
         self.metrics = Metrics()
         self.addresses: dict[str, str] = {}
         self.host: Host
+        self.leaving = asyncio.Event()
+        """Somebody has asked the server to drain and leave."""
         self._health = health.aio.HealthServicer()
 
     async def start(self) -> None:
@@ -131,6 +144,8 @@ class Server:
         config = self._config
         for address in (config.listen, config.health_listen, config.metrics_listen):
             _check_address(address, config.allow_plaintext)
+        if config.admin_listen:
+            _check_address(config.admin_listen, allow_plaintext=False)
         path = database.sqlite_path(config.database)
         try:
             real = await asyncio.to_thread(path.resolve)
@@ -140,6 +155,8 @@ class Server:
             log = SqliteLog(path, self.metrics.committed)
             await log.open()
             self._stack.push_async_callback(log.close)
+            accounts = Accounts(log, keys, config.now)
+            await accounts.open()
             self.host = Host(
                 log,
                 keys,
@@ -148,6 +165,8 @@ class Server:
                 self.metrics,
                 config.now,
                 config.bot_delay,
+                config.max_bots,
+                config.max_bot_seats,
             )
             promises = Promises(log)
             await promises.open()
@@ -155,8 +174,14 @@ class Server:
             self._stack.push_async_callback(self.host.close)
             await self.host.open()
             await self._listen(
-                MatchService(self.host, opening, promises), BotService(self._registry, keys)
+                MatchService(self.host, opening, promises), BotService(self.host, accounts)
             )
+            if config.admin_listen:
+                key_file = Path(config.admin_key_file or f"{path}.admin-key")
+                admin_key = await asyncio.to_thread(load_admin_key, key_file)
+                await self._listen_to_admins(
+                    AdminService(self.host, accounts, admin_key, self.leaving.set, isolation.report)
+                )
         except BaseException:  # whatever it is, nothing stays open
             await self._stack.aclose()
             raise
@@ -198,6 +223,19 @@ class Server:
         for service in ("", *_SERVICES):
             await self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
 
+    async def _listen_to_admins(self, admin: AdminService) -> None:
+        config = self._config
+
+        def back(server: grpc.aio.Server) -> None:
+            add_AdminServiceServicer_to_server(admin, server)
+            add_reflection(server, (_ADMIN,))
+
+        options = (*_OPTIONS, ("grpc.max_concurrent_streams", config.max_streams))
+        listener = Listener(config.admin_listen, back, [Edge(self.metrics)], options)
+        self.addresses["admin_listen"] = _at(config.admin_listen, listener.port)
+        await listener.start()
+        self._stack.push_async_callback(listener.stop, config.drain_seconds)
+
     async def stop(self) -> None:
         """Drain: say so to health checks, end streams with where to resume, finish, and close."""
         await self._health.enter_graceful_shutdown()
@@ -215,14 +253,13 @@ async def serve(
     """Run a server until SIGTERM or SIGINT."""
     server = Server(config, registry, seating)
     server.metrics.isolated(seating.granted)
-    stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, server.leaving.set)
     await server.start()
     try:
         ready(server.addresses)
-        await stop.wait()
+        await server.leaving.wait()
     finally:
         await server.stop()
 

@@ -25,7 +25,7 @@ from ronda_core.hand import Phase
 from ronda_core.view import Event, View, view
 from ronda_server import fold
 from ronda_server.facts import Fact
-from ronda_server.game import BOT, Decision, Game, Happened, forfeit
+from ronda_server.game import Decision, Game, Happened, forfeit
 from ronda_server.metrics import Metrics
 
 T = TypeVar("T")
@@ -96,7 +96,7 @@ class HostedBots:
         self._seating = seating
         self._threads = threads
         self._metrics = metrics
-        self._seats = tuple(at for at, seat in enumerate(game.seats) if seat.kind == BOT)
+        self._seats = tuple(at for at, seat in enumerate(game.seats) if seat.hosted)
         self._bots: dict[int, Seat] = {}
         self._told = 0
         self._closed = False
@@ -106,7 +106,7 @@ class HostedBots:
         """Say whether a bot has to decide, or has not been told how the match ended."""
         if game.over:
             return bots is not None and bots._told < game.sequence
-        return any(game.seats[seat].kind == BOT for seat in game.waits_for)
+        return any(game.seats[seat].hosted for seat in game.waits_for)
 
     async def revive(self, facts: list[Fact], game: Game) -> Answer | None:
         """Make the bots and let them live what has happened so far; a fault is an answer."""

@@ -114,7 +114,7 @@ def match_message(game: Game, rematch_id: str = "") -> match_pb2.Match:
     message = match_pb2.Match(
         id=game.id,
         state=_STATES[game.state],
-        settings=_settings(game),
+        settings=settings_of(game),
         seats=_seats(game.seats),
         sequence=game.sequence,
         create_time=timestamp(game.created),
@@ -123,7 +123,7 @@ def match_message(game: Game, rematch_id: str = "") -> match_pb2.Match:
         rematch_id=rematch_id,
     )
     if game.result:
-        message.result.CopyFrom(_result(game.result))
+        message.result.CopyFrom(result_of(game.result))
         message.end_time.CopyFrom(timestamp(game.last_time))
     return message
 
@@ -137,7 +137,7 @@ def _scores(game: Game) -> Sequence[int]:
 def lobby_view(game: Game) -> bytes:
     """Return the part of a view that changes only while seats are taken."""
     return view_pb2.View(
-        match_id=game.id, settings=_settings(game), seats=_seats(game.seats)
+        match_id=game.id, settings=settings_of(game), seats=_seats(game.seats)
     ).SerializeToString()
 
 
@@ -171,7 +171,7 @@ def public_view(seen: PublicView, game: Game) -> bytes:
     if game.deadline:
         message.deadline.CopyFrom(timestamp(game.deadline))
     if game.result:
-        message.result.CopyFrom(_result(game.result))
+        message.result.CopyFrom(result_of(game.result))
     return message.SerializeToString()
 
 
@@ -184,12 +184,12 @@ def private_view(own: Private) -> bytes:
 
 def view_frame(sent: bytes, *parts: bytes) -> bytes:
     """Return a WatchMatchResponse that holds the view made of `parts`."""
-    return sent + _delimited(match_service_pb2.WatchMatchResponse.VIEW_FIELD_NUMBER, *parts)
+    return sent + delimited(match_service_pb2.WatchMatchResponse.VIEW_FIELD_NUMBER, *parts)
 
 
 def event_frame(sent: bytes, event: bytes) -> bytes:
     """Return a WatchMatchResponse that holds `event`."""
-    return sent + _delimited(match_service_pb2.WatchMatchResponse.EVENT_FIELD_NUMBER, event)
+    return sent + delimited(match_service_pb2.WatchMatchResponse.EVENT_FIELD_NUMBER, event)
 
 
 def sent_time(micros: int) -> bytes:
@@ -282,7 +282,7 @@ def _tell_lobby(message: event_pb2.Event, told: Told, game: Game) -> None:
         case MatchCreated():
             message.match_created.CopyFrom(
                 event_pb2.MatchCreated(
-                    settings=_settings(game),
+                    settings=settings_of(game),
                     seats=_seats(told.seats),
                     commitment=game.commitment,
                 )
@@ -302,7 +302,8 @@ def _tell_lobby(message: event_pb2.Event, told: Told, game: Game) -> None:
             message.cancel_agreed.CopyFrom(event_pb2.CancelAgreed(seat=told.seat))
 
 
-def _settings(game: Game) -> match_pb2.Settings:
+def settings_of(game: Game) -> match_pb2.Settings:
+    """Return what a match is played by."""
     return settings_message(game.settings, game.per_decision, game.visibility)
 
 
@@ -319,7 +320,8 @@ def _seats(seats: Iterable[SeatState]) -> list[match_pb2.Seat]:
     ]
 
 
-def _result(result: Finished) -> match_pb2.Result:
+def result_of(result: Finished) -> match_pb2.Result:
+    """Return how a match ended."""
     return _end(views.ended(result))
 
 
@@ -370,7 +372,7 @@ def _cards(cards: tuple[int, ...]) -> Any:
     return cards
 
 
-def _delimited(field: int, *parts: bytes) -> bytes:
+def delimited(field: int, *parts: bytes) -> bytes:
     """Return a length-delimited field that holds the concatenated `parts`."""
     size = sum(map(len, parts))
     return _varint(field << 3 | 2) + _varint(size) + b"".join(parts)

@@ -22,6 +22,7 @@ from ronda_server.facts import Fact
 from ronda_server.game import (
     BOT,
     PERSON,
+    TRUSTED,
     CancelAgreed,
     Game,
     Happened,
@@ -196,7 +197,7 @@ def _seat(data: dict[str, Any]) -> SeatState:
         identity=data.get("identity", ""),
         invitation=bytes.fromhex(invitation) if invitation else None,
         ready=data["kind"] == BOT,
-        isolation=data.get("isolation", "trusted"),
+        isolation=data.get("isolation", TRUSTED) if data["kind"] == BOT else "",
     )
 
 

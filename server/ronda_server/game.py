@@ -24,6 +24,11 @@ INVITED: Final = "invited"
 PERSON: Final = "person"
 BOT: Final = "bot"
 
+TRUSTED: Final = "trusted"
+REMOTE: Final = "remote"
+IN_WORKERS: Final = ("process", "sandbox")
+"""How a bot is kept apart that has a process of its own here."""
+
 
 @dataclass(slots=True)
 class SeatState:
@@ -38,8 +43,18 @@ class SeatState:
     client_commitment: str = ""
     entropy: bytes = b""
     ready: bool = False
-    isolation: str = "trusted"
-    """How its bot is run."""
+    isolation: str = ""
+    """How a bot is kept apart; empty for a person."""
+
+    @property
+    def hosted(self) -> bool:
+        """A bot that this server runs itself."""
+        return self.kind == BOT and self.isolation != REMOTE
+
+    @property
+    def remote(self) -> bool:
+        """A bot that plays over a stream."""
+        return self.isolation == REMOTE
 
 
 class MatchCreated(NamedTuple):
@@ -157,7 +172,7 @@ class Game:
     @property
     def workers(self) -> int:
         """How many of its seats have bots in processes of their own."""
-        return sum(seat.isolation in ("process", "sandbox") for seat in self.seats)
+        return sum(seat.isolation in IN_WORKERS for seat in self.seats)
 
     @property
     def played(self) -> bool:

@@ -8,6 +8,7 @@ Commands on one match wait for one another; those on different matches share com
 from __future__ import annotations
 
 import asyncio
+import functools
 import sqlite3
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
@@ -31,6 +32,7 @@ from ronda_server.identity import Keys
 from ronda_server.live import Live, Request, Shelf
 from ronda_server.log import SqliteLog
 from ronda_server.metrics import Metrics
+from ronda_server.remote import Remotes
 from ronda_server.scribe import record_of
 from ronda_server.statements import Rows, rows_of, set_ended, set_running
 from ronda_server.streams import Audience
@@ -61,6 +63,8 @@ class Host:
         metrics: Metrics,
         now: Callable[[], int],
         bot_delay: float = 0.0,
+        max_bots: int = 1000,
+        max_bot_seats: int = 256,
     ) -> None:
         self.log = log
         self.keys = keys
@@ -77,6 +81,7 @@ class Host:
         self._loaded: asyncio.Task[None]
         self._tasks: set[asyncio.Task[Any]] = set()
         self._threads = Threads()
+        self.remotes = Remotes(self, now, metrics, max_bots, max_bot_seats)
 
     def __len__(self) -> int:
         """Return how many matches wait or run, those among them that are still to be loaded."""
@@ -132,6 +137,7 @@ class Host:
     def drain(self) -> None:
         """Take no more commands, and end every stream with where to resume."""
         self.draining = True
+        self.remotes.drain()
         for live in self._shelf:
             live.audience.drain()
 
@@ -242,6 +248,8 @@ class Host:
     def _tell(self, live: Live, after: Game, happened: list[Happened]) -> None:
         """Make what is committed the game, tell everybody, and see what comes next."""
         live.take_in(after, happened)
+        if live.remote:
+            live.handed = self.now()
         self.metrics.happened(after, happened)
         if after.result:
             _log.info("match over", match=after.id, outcome=after.result.outcome)
@@ -251,6 +259,8 @@ class Host:
     def _continue(self, live: Live) -> None:
         """Set the clock of what waits, and let bots decide."""
         self._set_timer(live)
+        if live.remote:
+            self.remotes.look(live)
         if live.driver is None and not self.draining and HostedBots.wanted(live.game, live.bots):
             live.driver = self.spawn(self._drive(live))
 
@@ -316,7 +326,7 @@ class Host:
                 return await live.bots.next(live.audience.history, live.game)
         except TimeoutError:
             self._dismiss(live)  # it may never come back; a later one lives the match again
-            late = next((at for at in game.waits_for if game.seats[at].kind == games.BOT), -1)
+            late = next((at for at in game.waits_for if game.seats[at].hosted), -1)
             if late < 0:
                 return None
             return Answer(late, game.opened, games.forfeit(late, Cause.TIME))
@@ -334,15 +344,38 @@ class Host:
             if not game.over and (open_still or answer.decision[0] == "forfeited"):
                 await self._advance(live, answer.decision, None)
 
-    def _due(self, live: Live) -> int:
+    def decided(self, live: Live, answer: Answer) -> None:
+        """Take what a remote bot has decided in time."""
+        live.answering += 1
+        self.spawn(self._take_remote(live, answer))
+
+    def late(self, live: Live) -> None:
+        """See that the time of a match is up, before its timer does."""
+        self.spawn(self._expire(live))
+
+    async def _take_remote(self, live: Live, answer: Answer) -> None:
+        """Take an answer for as long as the storage may be away: it was in time."""
+        try:
+            while not self.draining:
+                try:
+                    return await self._take_answer(live, answer)
+                except StorageError:
+                    await self.pause()
+        finally:
+            live.answering -= 1
+            self._set_timer(live)
+
+    def due(self, live: Live) -> int:
         """Return when something happens by itself, 0 for never.
 
         Time that ran out while no server was there is nobody's fault: it ends a little later. A
         bot's begins when it is asked.
         """
+        if live.answering:  # it is judged already
+            return 0
         game = live.game
-        due = deadlines.due(game)
-        if due and any(game.seats[seat].kind == games.BOT for seat in game.waits_for):
+        due = deadlines.due(game, live.handed)
+        if due and any(game.seats[seat].hosted for seat in game.waits_for):
             due = max(due, live.granted)
         if due and game.last_time < self._began:
             return max(due, self._began + _GRACE_MICROS)
@@ -350,7 +383,7 @@ class Host:
 
     def _set_timer(self, live: Live) -> None:
         """Be there when something is due; a timer that comes too early looks again."""
-        due = self._due(live)
+        due = self.due(live)
         if live.timer:
             if due and live.deadline <= due:
                 return
@@ -371,12 +404,15 @@ class Host:
 
         What comes late finds this done, whether the timer has been or not.
         """
-        while (due := self._due(live)) and self.now() >= due:
-            await self._advance(live, deadlines.lateness(live.game), None)
+        while (due := self.due(live)) and self.now() >= due:
+            there = functools.partial(self.remotes.was_there, live)
+            await self._advance(live, deadlines.lateness(live.game, there), None)
 
     async def _expire(self, live: Live) -> None:
         """See what has come when a time is up, and wait for the next."""
-        live.timer = None
+        if live.timer:
+            live.timer.cancel()
+            live.timer = None
         async with live.lock:
             try:
                 await self._refresh(live)
@@ -385,7 +421,7 @@ class Host:
                     self._set_timer(live)
             except ServiceError as problem:
                 _log.warning("deadline waits", match=live.game.id, reason=problem.reason.value)
-                self._wait_until(live, self._due(live), _RETRY_SECONDS)
+                self._wait_until(live, self.due(live), _RETRY_SECONDS)
 
     async def _load(self, match_id: str) -> Live:
         row = await self.log.match(match_id)

@@ -11,16 +11,23 @@ import contextlib
 import hashlib
 import hmac
 import os
+import re
+import string
 import tempfile
+import zlib
 from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from ronda_server.errors import Reason, ServiceError
+from ronda_server.errors import ConfigError, Reason, ServiceError
 
 OWNER: Final = "o"
 SEAT: Final = "s"
 INVITATION: Final = "i"
+
+_API_KEY: Final = re.compile(r"(rnd_k_([a-z2-7]{8})_[A-Za-z0-9_-]{43})_([0-9A-Za-z]{6})", re.ASCII)
+_ADMIN_KEY: Final = re.compile(r"rnd_a_[A-Za-z0-9_-]{43}", re.ASCII)
+_DIGITS: Final = string.digits + string.ascii_letters
 
 _SCHEME: Final = "Bearer "
 
@@ -113,6 +120,13 @@ class Keys:
         """Return what is stored of a request id; with it alone no token can be made."""
         return self._mac_of("request", request_id.encode())[:16]
 
+    def api_key(self, request: bytes) -> tuple[str, str]:
+        """Return the id of the API key that a request earns, and the key itself."""
+        key_id = base64.b32encode(self._mac("key id", request)[:5]).decode().lower()
+        secret = base64.urlsafe_b64encode(self._mac("api key", request)).rstrip(b"=").decode()
+        text = f"rnd_k_{key_id}_{secret}"
+        return key_id, f"{text}_{_checksum(text)}"
+
     def guest(self, match_id: str, seat: int, request: bytes) -> str:
         """Return the pseudonymous account id of someone without an account."""
         mac = self._mac("guest", match_id.encode(), bytes([seat]), request)
@@ -142,8 +156,42 @@ class Keys:
         return hashlib.blake2b(data, key=self._key, person=person, digest_size=32).digest()
 
 
+def is_api_key(token: str) -> bool:
+    """Say whether a token can be an API key: what was mistyped is not looked up."""
+    found = _API_KEY.fullmatch(token)
+    return found is not None and _checksum(found[1]) == found[3]
+
+
+def _checksum(text: str) -> str:
+    """Return six letters and digits that show a slip of the pen, and to scanners what this is."""
+    number = zlib.crc32(text.encode())
+    digits = ""
+    for _ in range(6):
+        number, digit = divmod(number, len(_DIGITS))
+        digits = _DIGITS[digit] + digits
+    return digits
+
+
 def load_key(path: Path) -> bytes:
     """Return the key kept in `path`, made on first use and readable by its owner only."""
+    return _kept(path, os.urandom(32))
+
+
+def load_admin_key(path: Path) -> str:
+    """Return the admin key kept in `path`, made on first use and readable by its owner only.
+
+    `ConfigError` if something else is kept there.
+    """
+    made = base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=")
+    kept = _kept(path, b"rnd_a_" + made + b"\n")
+    key = kept.decode("ascii", "replace").strip()
+    if not _ADMIN_KEY.fullmatch(key):
+        raise ConfigError(f"{path} holds no admin key")
+    return key
+
+
+def _kept(path: Path, content: bytes) -> bytes:
+    """Return what is kept in `path`, and keep `content` there if it is not there yet."""
     with contextlib.suppress(FileNotFoundError), path.open("rb") as file:  # made below
         return file.read(65)  # one more than a key may have; a device would have no end
     # Written aside and then linked: there is a whole key or none, and one only, whoever is killed
@@ -151,7 +199,7 @@ def load_key(path: Path) -> bytes:
     handle, aside = tempfile.mkstemp(prefix=path.name, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(os.urandom(32))
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         with contextlib.suppress(FileExistsError):  # another was first

@@ -69,7 +69,7 @@ class Edge(grpc.aio.ServerInterceptor):
         return grpc.stream_stream_rpc_method_handler(
             self._stream(talk, ("bidi_stream", service, name)),
             _reader(handler.request_deserializer),
-            handler.response_serializer,
+            _serializer(handler.response_serializer),
         )
 
     def _unary(

@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from ronda_bots.registry import BotInfo
 from ronda_core.record import Record
 from ronda_server.bots import HostedBots
 from ronda_server.game import Game, Happened
@@ -30,7 +29,8 @@ class Offer(NamedTuple):
     """What a new match offers one seat: to anyone, to the invited, or to a bot."""
 
     kind: str
-    bot: BotInfo | None = None
+    bot: str = ""
+    """The bot that is wanted: a name, or `name@version`."""
 
 
 class Invitation(NamedTuple):
@@ -47,15 +47,18 @@ class Live:
     """A match in memory: its state, its audience, and what runs for it."""
 
     __slots__ = (
+        "answering",
         "audience",
         "bots",
         "deadline",
         "driver",
         "game",
         "granted",
+        "handed",
         "lock",
         "record",
         "rematch_id",
+        "remote",
         "requests",
         "stale",
         "timer",
@@ -76,6 +79,12 @@ class Live:
         """What the timer waits for, in microseconds since 1970."""
         self.stale = False
         """The storage may hold more than this."""
+        self.remote = tuple(at for at, seat in enumerate(game.seats) if seat.remote)
+        """Seats of remote bots."""
+        self.handed = 0
+        """When what is open could be handed to remote bots; 0: not since this server began."""
+        self.answering = 0
+        """Answers of remote bots that came in time and are not stored yet."""
         self.rematch_id = ""
         self.record: Record | None = None
 

@@ -86,6 +86,21 @@ class Metrics:
             ("level",),
             registry=registry,
         )
+        self.remote_bots = Gauge(
+            "ronda_remote_bots", "Remote bots that are connected.", registry=registry
+        )
+        self.remote_seconds = Histogram(
+            "ronda_remote_decision_seconds",
+            "Time from a decision's handing to a stream until its answer was read.",
+            buckets=_FAST,
+            registry=registry,
+        )
+        self.remote_rejected = Counter(
+            "ronda_remote_answers_rejected",
+            "Answers of remote bots that were dropped.",
+            ("reason",),
+            registry=registry,
+        )
         self.errors = Counter(
             "ronda_internal_errors", "Unknown exceptions answered.", registry=registry
         )

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import structlog
 
-from ronda_arena.isolation import Level
 from ronda_bots.registry import BotNotFoundError
 from ronda_core.rules import Settings
 from ronda_server import fold
 from ronda_server.commitments import Promises
 from ronda_server.errors import Reason, ServiceError, StorageError
 from ronda_server.facts import Fact
-from ronda_server.game import BOT, INVITED, OPEN, PERSON, Decision, Game, SeatState
+from ronda_server.game import (
+    BOT,
+    IN_WORKERS,
+    INVITED,
+    OPEN,
+    PERSON,
+    REMOTE,
+    Decision,
+    Game,
+    SeatState,
+)
 from ronda_server.hosting import Host
 from ronda_server.identity import INVITATION, OWNER, SEAT
 from ronda_server.live import Invitation, Live, Offer, Request
+from ronda_server.remote import RemoteBot
 from ronda_server.statements import Rows, insert_match, rows_of, set_rematch, set_running
 
 _log = structlog.get_logger(__name__)
@@ -85,7 +96,7 @@ class Opening:
             if len(self._host) >= self._max_matches:
                 limit = {"limit": "matches"}
                 raise ServiceError(Reason.TOO_MANY_MATCHES, metadata=limit, retry_seconds=10)
-            self._make_room(offers)
+            bots = self._bots(settings, offers, "" if follows else "seats")
             scope, commitment = await self._promises.take()
             data = {
                 "rules": settings.preset.name,
@@ -95,7 +106,8 @@ class Opening:
                 "visibility": visibility,
                 "owner": self._digest(OWNER, scope, 0, request).hex(),
                 "seats": [
-                    self._offer(scope, at, offer, request) for at, offer in enumerate(offers)
+                    bots.get(at) or self._offer(scope, at, offer, request)
+                    for at, offer in enumerate(offers)
                 ],
             }
             try:
@@ -105,14 +117,6 @@ class Opening:
                 raise
         _log.info("match created", match=scope, rules=settings.preset.name)
         return live
-
-    def _make_room(self, offers: Sequence[Offer]) -> None:
-        """Refuse a match whose bots would want more workers than there may be."""
-        levels = [self._host.seating.level(offer.bot) for offer in offers if offer.bot]
-        wanted = sum(level is not Level.TRUSTED for level in levels)
-        if wanted and self._host.workers + wanted > self._max_workers:
-            limit = {"limit": "workers"}
-            raise ServiceError(Reason.TOO_MANY_MATCHES, metadata=limit, retry_seconds=10)
 
     async def _insert(
         self, scope: str, commitment: str, data: dict[str, Any], request: Request, follows: str
@@ -153,10 +157,37 @@ class Opening:
                 self._promises.give_back(scope, commitment)
             return
 
+    def _bots(
+        self, settings: Settings, offers: Sequence[Offer], field: str
+    ) -> dict[int, dict[str, Any]]:
+        """Return the seats of bots; refuse one that is not there, or that will not play."""
+        seats: dict[int, dict[str, Any]] = {}
+        asked: Counter[RemoteBot] = Counter()
+        for at, offer in enumerate(offers):
+            if offer.kind != BOT:
+                continue
+            try:
+                hosted = self._host.registry.find(offer.bot)
+                level = self._host.seating.level(hosted)
+                seats[at] = {"kind": BOT, "identity": hosted.identity, "isolation": level.value}
+            except BotNotFoundError:
+                bot = self._host.remotes.find(offer.bot)
+                if bot is None:
+                    raise ServiceError(Reason.BOT_NOT_FOUND, field=field) from None
+                asked[bot] += 1
+                seats[at] = {"kind": BOT, "identity": bot.identity, "isolation": REMOTE}
+        for bot, seats_of_it in asked.items():
+            self._host.remotes.admit(bot, settings, seats_of_it)
+        self._make_room(sum(seat["isolation"] in IN_WORKERS for seat in seats.values()))
+        return seats
+
+    def _make_room(self, workers: int) -> None:
+        """Refuse a match whose bots would want more workers than there may be."""
+        if workers and self._host.workers + workers > self._max_workers:
+            limit = {"limit": "workers"}
+            raise ServiceError(Reason.TOO_MANY_MATCHES, metadata=limit, retry_seconds=10)
+
     def _offer(self, scope: str, seat: int, offer: Offer, request: Request) -> dict[str, Any]:
-        if offer.bot:
-            isolation = self._host.seating.level(offer.bot).value
-            return {"kind": BOT, "identity": offer.bot.identity, "isolation": isolation}
         if offer.kind == INVITED:
             invitation = self._digest(INVITATION, scope, seat, request).hex()
             return {"kind": INVITED, "invitation": invitation}
@@ -212,11 +243,9 @@ class Opening:
             old.id,
         )
 
-    def _again(self, seat: SeatState) -> Offer:
+    @staticmethod
+    def _again(seat: SeatState) -> Offer:
         """Offer a seat to the same bot, or to the same person."""
         if seat.kind == BOT:
-            try:
-                return Offer(BOT, self._host.registry.find(seat.identity))
-            except BotNotFoundError:
-                raise ServiceError(Reason.BOT_NOT_FOUND) from None
+            return Offer(BOT, seat.identity)
         return Offer(INVITED)

@@ -68,6 +68,32 @@ commitment = Table(
 )
 """The public list of commitments, only ever appended to."""
 
+api_key = Table(
+    "api_key",
+    metadata,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    Column("id", String(16), nullable=False),
+    Column("account", String(64), nullable=False),
+    Column("label", String(100), nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("request", LargeBinary, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("revoked", BigInteger),
+    UniqueConstraint("id", name="api_key_id_unique"),
+    UniqueConstraint("digest", name="api_key_digest_unique"),
+    UniqueConstraint("request", name="api_key_request_unique"),
+)
+"""The keys of accounts: digests only. Times in microseconds since 1970."""
+
+bot_name = Table(
+    "bot_name",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("account", String(64), nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+"""Which account a remote bot's name belongs to: the first that used it."""
+
 secret = Table(
     "secret",
     metadata,

@@ -9,7 +9,7 @@ from ronda_core import fair
 from ronda_core.record import FairRecord, Record, Scribe
 from ronda_server import fold
 from ronda_server.facts import Fact
-from ronda_server.game import BOT, Game
+from ronda_server.game import Game
 
 _NOBODY: Final = "nobody"
 """Who sits in a seat that nobody had taken when the match was cancelled."""
@@ -43,7 +43,7 @@ def _scribe(game: Game) -> Scribe:
         names,
         start=rfc3339(game.started or game.created),
         fair=FairRecord(fair.SCHEME, game.id, game.commitment, game.master, entries),
-        isolation=[seat.isolation if seat.kind == BOT else "person" for seat in game.seats],
+        isolation=[seat.isolation or "person" for seat in game.seats],
         clock={"per_decision": game.per_decision / 1e6} if game.per_decision else None,
         rated=False,
     )

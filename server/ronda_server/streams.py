@@ -141,7 +141,7 @@ class Audience:
                     yield self._view(watcher.seat)
                     continue
                 at += 1
-                yield convert.event_frame(self._sent(), self._event(at, watcher.seat))
+                yield convert.event_frame(self._sent(), self.event(at, watcher.seat))
                 if include_views and at == self.last:
                     yield self._view(watcher.seat)
             elif self._game and self._game.over:
@@ -171,7 +171,7 @@ class Audience:
             del self._by_seat[watcher.seat]
         self._metrics.watchers.dec()
 
-    def _event(self, number: int, seat: int | None) -> bytes:
+    def event(self, number: int, seat: int | None) -> bytes:
         """Return event `number` as `seat` is told it, made once for each class of viewers."""
         happened = self.history[number - 1]
         viewer = seat if happened.by_seat is not None else None
@@ -185,13 +185,17 @@ class Audience:
                 del frames[next(iter(frames))]
         return made
 
-    def _view(self, seat: int | None) -> bytes:
+    def view_parts(self, seat: int | None) -> list[bytes]:
+        """Return the view of `seat`, or a spectator, in parts that are to be joined."""
         game = self._game
         assert game
         parts = [self._lobby_part(game), self._public_part(game)]
         if seat is not None:
             parts.append(convert.private_view(private(_match(game), seat)))
-        return convert.view_frame(self._sent(), *parts)
+        return parts
+
+    def _view(self, seat: int | None) -> bytes:
+        return convert.view_frame(self._sent(), *self.view_parts(seat))
 
     def _lobby_part(self, game: Game) -> bytes:
         if self._lobby[0] is not game.seats:

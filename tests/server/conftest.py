@@ -7,7 +7,7 @@ import tempfile
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import grpc
 import pytest
@@ -22,6 +22,9 @@ from ronda_bots.registry import Registry
 from ronda_server.app import Config, Server
 
 HERE = InProcess()
+
+if TYPE_CHECKING:
+    from tests.server.remotes import Admin
 
 
 @pytest.fixture(scope="session")
@@ -165,3 +168,19 @@ async def client(start: Callable[..., Any]) -> Client:
     """Return a client of a fresh server."""
     made: Client = await start()
     return made
+
+
+@pytest.fixture
+async def admin(start: Callable[..., Any], tmp_path: Path) -> AsyncIterator[Admin]:
+    """Return whoever runs a fresh server, with its client."""
+    from tests.server.remotes import Admin  # noqa: PLC0415 -- which needs the client above
+
+    made = Admin(await start(admin_listen="127.0.0.1:0"), tmp_path)
+    yield made
+    await made.channel.close()
+
+
+@pytest.fixture
+async def key(admin: Admin) -> str:
+    """Return an API key of the account `ann`."""
+    return await admin.new_key()

@@ -25,12 +25,24 @@ if TYPE_CHECKING:
 @click.option(
     "--health-listen", default="127.0.0.1:50052", show_default=True, help="For health probes."
 )
+@click.option(
+    "--admin-listen",
+    default="",
+    show_default="none",
+    help="For `ronda admin`; this machine only.",
+)
 @options.own_database
 @click.option(
     "--key-file",
     type=click.Path(dir_okay=False),
     show_default="the database's path and .key",
     help="The server's own key.",
+)
+@click.option(
+    "--admin-key-file",
+    type=click.Path(dir_okay=False),
+    show_default="the database's path and .admin-key",
+    help="The key of `ronda admin`.",
 )
 @click.option("--allow-plaintext", is_flag=True, help="Listen beyond this machine without TLS.")
 @click.option(
@@ -53,6 +65,20 @@ if TYPE_CHECKING:
     default=256,
     show_default=True,
     help="Calls and streams at once on a connection.",
+)
+@click.option(
+    "--max-bots",
+    type=click.IntRange(0),
+    default=1000,
+    show_default=True,
+    help="Remote bots connected at once.",
+)
+@click.option(
+    "--max-bot-seats",
+    type=click.IntRange(1),
+    default=256,
+    show_default=True,
+    help="Seats of a remote bot at once.",
 )
 @click.option(
     "--bot-delay",
@@ -104,7 +130,7 @@ def serve(**given: object) -> None:
         with output.aside():
             app.run(config, ready)
     except ValueError as error:
-        raise Failure(_wrong(str(error))) from None
+        raise Failure(_wrong(str(error), config.admin_listen)) from None
     except OSError as error:
         where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
         raise Failure(f"the service cannot start: {where}{error.strerror or error}") from None
@@ -113,11 +139,13 @@ def serve(**given: object) -> None:
         raise Failure(f"the database {config.database} cannot be used: {reason}") from None
 
 
-def _wrong(problem: str) -> str:
+def _wrong(problem: str, admin_listen: str) -> str:
     """Return what is wrong with a configuration, in terms of flags."""
     if "plaintext" not in problem:
         return problem
     address = problem.partition(" ")[0]
+    if address == admin_listen:
+        return f"--admin-listen {address} is not loopback, and there is no TLS yet: use 127.0.0.1"
     return (
         f"other machines can reach {address}, and there is no TLS yet: listen on 127.0.0.1, or put"
         " something that speaks TLS in front and give --allow-plaintext"
@@ -131,6 +159,8 @@ def _look_for_folders(config: app.Config) -> None:
     files = {"--database": sqlite_path(config.database)}
     if config.key_file:
         files["--key-file"] = Path(config.key_file)
+    if config.admin_key_file:
+        files["--admin-key-file"] = Path(config.admin_key_file)
     for flag, file in files.items():
         if not file.absolute().parent.is_dir():
             raise Failure(f"{flag} {file}: there is no folder {file.absolute().parent}")

@@ -11,7 +11,6 @@ import grpc
 
 from ronda.v1 import match_service_pb2 as pb
 from ronda.v1 import match_service_pb2_grpc
-from ronda_bots.registry import BotNotFoundError
 from ronda_core.cards import TEXT
 from ronda_core.fair import client_commitment
 from ronda_core.match import Cause
@@ -313,13 +312,11 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
             raise ServiceError(Reason.BAD_PAGE_TOKEN, field="page_token")
         return int(text.removeprefix(kind))
 
-    def _offer(self, offer: pb.SeatOffer) -> Offer:
+    @staticmethod
+    def _offer(offer: pb.SeatOffer) -> Offer:
         kind = offer.WhichOneof("kind")
         if kind == "bot":
-            try:
-                return Offer(BOT, self._host.registry.find(offer.bot))
-            except BotNotFoundError:
-                raise ServiceError(Reason.BOT_NOT_FOUND, field="seats") from None
+            return Offer(BOT, offer.bot)
         if kind is None:
             raise ServiceError(Reason.BAD_SEAT, field="seats")
         return Offer(INVITED if kind == "invited" else OPEN)

@@ -1,0 +1,412 @@
+"""Remote bots: who they are, the seats that they play, and what an answer of one comes to.
+
+A seat is a place in the history of its match, as a watcher is: what its bot has not been told yet
+is looked up when there is room to tell it. So nothing grows while a bot is slow or away, and a
+stream that follows another one begins where the bot is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from ronda_core.cards import TEXT
+from ronda_core.hand import Phase
+from ronda_core.match import Cause, Finished
+from ronda_core.rules import Settings
+from ronda_core.view import Private, private
+from ronda_server.bots import Answer
+from ronda_server.errors import Reason, ServiceError
+from ronda_server.game import Decision, Game, forfeit
+from ronda_server.live import Live
+from ronda_server.metrics import Metrics
+
+if TYPE_CHECKING:
+    from ronda_server.connection import Connection
+
+_DEFAULT_SEATS: Final = 16
+_KEPT_ENDINGS: Final = 64
+"""Of matches that ended while their bot was away, told when it is back."""
+_KEPT_BOTS: Final = 1024
+"""Bots that are away and have no match, kept for what they are still to be told."""
+_ID: Final = re.compile(r"(?a:([A-Za-z0-9_-]{1,64})-(\d{1,2})-(\d{1,10}))")
+
+
+class About(NamedTuple):
+    """What a bot says of itself in its Hello."""
+
+    name: str
+    version: str
+    description: str = ""
+    max_seats: int = 0
+    """0: the default."""
+    plays: tuple[tuple[str, frozenset[int]], ...] = ()
+    """Presets, each with the numbers of seats, or none for any; empty: everything."""
+    with_events: bool = True
+
+    @property
+    def identity(self) -> str:
+        """`name@version`."""
+        return f"{self.name}@{self.version}"
+
+
+class Rejection(Enum):
+    """Why an answer is dropped."""
+
+    UNKNOWN_DECISION = "unknown_decision"
+    LATE = "late"
+    ALREADY_ANSWERED = "already_answered"
+    MATCH_OVER = "match_over"
+
+
+class Ending(NamedTuple):
+    """How a match of a bot ended."""
+
+    match_id: str
+    seat: int
+    result: Finished
+    sequence: int
+
+
+class Place:
+    """One seat of a remote bot, and how far its stream has told of it."""
+
+    __slots__ = ("answered", "asked", "at", "bot", "handed", "live", "seat", "seen", "started")
+
+    def __init__(self, bot: RemoteBot, live: Live, seat: int) -> None:
+        self.bot = bot
+        self.live = live
+        self.seat = seat
+        self.started = False
+        """This stream has been told that the match began."""
+        self.at = 0
+        """Number of the last event that this stream was told."""
+        self.asked = 0
+        """Number of the event that opened the decision that this stream was told."""
+        self.handed: tuple[int, int] = (0, 0)
+        """Number as above, and when that decision was handed to a stream for the first time."""
+        self.answered = 0
+        """Number as above, of the last decision that was answered."""
+        self.seen = False
+        """A stream has been told that the match began."""
+
+    def again(self) -> None:
+        """Tell it all to a new stream, but for the events that its bot knows."""
+        self.started = False
+        self.asked = 0
+        after = self.bot.known.pop((self.live.game.id, self.seat), 0)
+        self.at = after if after <= self.live.audience.last else 0
+
+    @property
+    def decides(self) -> bool:
+        """Say whether a decision of this seat is open and not answered yet."""
+        game = self.live.game
+        return self.answered != game.opened and self.seat in game.waits_for
+
+    @property
+    def decision_id(self) -> str:
+        """What the open decision is called, on every stream and after every restart."""
+        return f"{self.live.game.id}-{self.seat}-{self.live.game.opened}"
+
+
+class RemoteBot:
+    """A remote bot: connected, or away while its matches go on."""
+
+    def __init__(self, identity: str) -> None:
+        self.identity = identity
+        self.account = ""
+        name, _, version = identity.partition("@")
+        self.about = About(name, version)
+        self.max_seats = 0
+        self.connection: Connection | None = None
+        self.places: dict[tuple[str, int], Place] = {}
+        self.known: dict[tuple[str, int], int] = {}
+        """How far it says that it has followed matches, some of which may still be loaded."""
+        self.endings: deque[Ending] = deque(maxlen=_KEPT_ENDINGS)
+        self.over: OrderedDict[tuple[str, int], Rejection] = OrderedDict()
+        """Why answers to matches that are over are dropped."""
+        self.round_trip = 0
+        """How long its last answer took, in microseconds; 0 before the first."""
+
+    def __repr__(self) -> str:
+        return f"<RemoteBot {self.identity}>"
+
+    @property
+    def ready(self) -> bool:
+        """Say whether it can be given seats."""
+        return self.connection is not None and self.connection.ready
+
+    def plays(self, settings: Settings) -> bool:
+        """Say whether it plays by these rules with so many."""
+        return not self.about.plays or any(
+            rules == settings.preset.name and (not players or settings.players in players)
+            for rules, players in self.about.plays
+        )
+
+
+class Judge(Protocol):
+    """What remote bots need of whoever hosts their matches."""
+
+    def due(self, live: Live) -> int:
+        """Return when the time of the decision that a match waits for is up; 0: never."""
+        ...
+
+    def decided(self, live: Live, answer: Answer) -> None:
+        """Take what a bot has decided in time."""
+        ...
+
+    def late(self, live: Live) -> None:
+        """See that the time of a match is up."""
+        ...
+
+
+class Remotes:
+    """All remote bots of this server."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        now: Callable[[], int],
+        metrics: Metrics,
+        max_bots: int,
+        max_seats: int,
+    ) -> None:
+        self.judge = judge
+        self.now = now
+        self.metrics = metrics
+        self._max_bots = max_bots
+        self._max_seats = max_seats
+        self._bots: OrderedDict[str, RemoteBot] = OrderedDict()
+        self._seated: dict[str, dict[int, Place]] = {}
+        self._connected = 0
+        self.draining = False
+
+    def __iter__(self) -> Iterator[RemoteBot]:
+        """Go through all that are connected or have a match, by identity."""
+        known = [bot for bot in self._bots.values() if bot.connection or bot.places]
+        return iter(sorted(known, key=lambda bot: bot.identity))
+
+    @property
+    def ready(self) -> list[RemoteBot]:
+        """Those that can be given seats, by name, then from the oldest version to the newest."""
+        found = (bot for bot in self._bots.values() if bot.ready)
+        return sorted(found, key=lambda bot: (bot.about.name, _age(bot.about.version)))
+
+    def find(self, wanted: str) -> RemoteBot | None:
+        """Return the bot `name@version` if it is ready, or the newest version of `name` that is."""
+        name, at, version = wanted.partition("@")
+        found = [
+            bot
+            for bot in self.ready
+            if bot.about.name == name and (not at or bot.about.version == version)
+        ]
+        return found[-1] if found else None
+
+    def admit(self, bot: RemoteBot, settings: Settings, seats: int) -> None:
+        """Refuse a match that a bot does not play, or seats that it has no room for."""
+        if not bot.plays(settings):
+            raise ServiceError(Reason.BOT_DECLINES, field="seats")
+        if len(bot.places) + seats > bot.max_seats:
+            limit = {"limit": "bot_seats"}
+            raise ServiceError(Reason.TOO_MANY_MATCHES, metadata=limit, retry_seconds=10)
+
+    def connect(
+        self,
+        connection: Connection,
+        about: About,
+        account: str,
+        places: Iterable[tuple[str, int, int]],
+    ) -> RemoteBot:
+        """Let a stream speak for a bot from now on; the one before is told so.
+
+        `places` says how far the bot has followed matches: match, seat, number of the last event.
+        """
+        bot = self._bots.get(about.identity)
+        before = bot.connection if bot else None
+        if before is None and self._connected >= self._max_bots:
+            raise ServiceError(
+                Reason.TOO_MANY_STREAMS, metadata={"limit": "bots"}, retry_seconds=10
+            )
+        bot = bot or self._meet(about.identity)
+        if before:
+            before.taken_over()
+        else:
+            self._connected += 1
+            self.metrics.remote_bots.inc()
+        bot.connection = connection
+        bot.account = account
+        bot.about = about
+        bot.max_seats = min(about.max_seats or _DEFAULT_SEATS, self._max_seats)
+        bot.known = {(match_id, seat): after for match_id, seat, after in places}
+        for place in bot.places.values():
+            place.again()
+            connection.wake(place)
+        return bot
+
+    def disconnect(self, bot: RemoteBot, connection: Connection) -> None:
+        """Note that a stream is over; its bot is away unless another stream has taken over."""
+        if bot.connection is not connection:
+            return
+        bot.connection = None
+        self._connected -= 1
+        self.metrics.remote_bots.dec()
+        bot.known = {}
+        for place in [*bot.places.values()]:
+            if place.live.game.over:
+                self._leave(place)
+        self._bots.move_to_end(bot.identity)
+        self._forget()
+
+    def look(self, live: Live) -> None:
+        """See what there is to tell the remote bots of a match, after anything has happened."""
+        over = live.game.over
+        seated = self._seated.get(live.game.id)
+        if seated is None:
+            if over:
+                return
+            seated = self._seated[live.game.id] = {
+                seat: self._seat(live, seat) for seat in live.remote
+            }
+        for place in seated.values():
+            if place.bot.connection:
+                place.bot.connection.wake(place)
+            elif over:
+                self._leave(place)
+        if over:
+            del self._seated[live.game.id]
+
+    def told_all(self, place: Place) -> Ending:
+        """Take leave of a match whose end is told, and return the end."""
+        place.bot.places.pop((place.live.game.id, place.seat), None)
+        ending = _ending(place)
+        place.bot.over[place.live.game.id, place.seat] = _why_over(ending)
+        if len(place.bot.over) > 2 * self._max_seats:
+            place.bot.over.popitem(last=False)
+        return ending
+
+    def was_there(self, live: Live, seat: int) -> bool:
+        """Say whether the bot in a seat has been there since the match began."""
+        place = self._seated.get(live.game.id, {}).get(seat)
+        return (place is not None and place.seen) or any(
+            one.fact.kind in ("answered", "played") and one.fact.data.get("seat") == seat
+            for one in live.audience.history
+        )
+
+    def answer(
+        self, bot: RemoteBot, decision_id: str, choice: tuple[str, object] | None, read_at: int
+    ) -> Rejection | None:
+        """Take an answer that was read at `read_at`, or say why it is dropped."""
+        parsed = _ID.fullmatch(decision_id)
+        if not parsed:
+            return Rejection.UNKNOWN_DECISION
+        key, opened = (parsed[1], int(parsed[2])), int(parsed[3])
+        place = bot.places.get(key)
+        if place is None:
+            return bot.over.get(key, Rejection.UNKNOWN_DECISION)
+        live = place.live
+        if live.game.over:
+            return _why_over(_ending(place))
+        if opened != place.handed[0]:
+            return Rejection.UNKNOWN_DECISION if opened > place.answered else _ANSWERED
+        if not place.decides or opened != live.game.opened:
+            return _ANSWERED
+        due = self.judge.due(live)
+        if due and read_at >= due:
+            self.judge.late(live)
+            return Rejection.LATE
+        place.answered = opened
+        bot.round_trip = max(1, read_at - place.handed[1])
+        self.metrics.remote_seconds.observe(bot.round_trip / 1e6)
+        assert live.game.match
+        decision = _judge(live.game, private(live.game.match, place.seat), choice)
+        self.judge.decided(live, Answer(place.seat, opened, decision))
+        return None
+
+    def revoke(self, key_id: str) -> None:
+        """End the streams of a key."""
+        for bot in self._bots.values():
+            if bot.connection and bot.connection.key_id == key_id:
+                bot.connection.revoked()
+
+    def drain(self) -> None:
+        """End every stream, present and to come."""
+        self.draining = True
+        for bot in self._bots.values():
+            if bot.connection:
+                bot.connection.drain()
+
+    def _meet(self, identity: str) -> RemoteBot:
+        bot = self._bots.get(identity)
+        if bot is None:
+            bot = self._bots[identity] = RemoteBot(identity)
+            self._forget()
+        return bot
+
+    def _seat(self, live: Live, seat: int) -> Place:
+        bot = self._meet(live.game.seats[seat].identity)
+        place = bot.places[live.game.id, seat] = Place(bot, live, seat)
+        place.again()
+        return place
+
+    def _leave(self, place: Place) -> None:
+        """Keep the end of a match for a bot that is away."""
+        ending = self.told_all(place)
+        if place.live.game.dealer:
+            place.bot.endings.append(ending)
+
+    def _forget(self) -> None:
+        """Forget who has been away for longest and has no match, where there are too many."""
+        if len(self._bots) - self._connected <= _KEPT_BOTS:
+            return
+        for identity, bot in self._bots.items():
+            if not bot.connection and not bot.places:
+                del self._bots[identity]
+                return
+
+
+_ANSWERED: Final = Rejection.ALREADY_ANSWERED
+
+
+def _judge(game: Game, own: Private, choice: tuple[str, object] | None) -> Decision:
+    """Return what an answer that came in time comes to: first what it is, then if it is legal."""
+    seat = own.seat
+    kind, value = choice or ("", None)
+    hand = game.match.hand if game.match else None
+    if kind == "crash":
+        detail = f"{value or 'a fault'} on the bot's own machine"
+        return forfeit(seat, Cause.CRASH, detail)
+    if hand and hand.phase is Phase.DECLARE:
+        if kind != "declare":
+            return forfeit(seat, Cause.PROTOCOL, "it did not say whether it declares")
+        if value and not own.may_declare:
+            return forfeit(seat, Cause.ILLEGAL, "it declared a set that it does not hold")
+        return "answered", {"seat": seat, "declares": bool(value)}
+    if kind != "card" or not isinstance(value, int):
+        return forfeit(seat, Cause.PROTOCOL, "it answered with something but a card")
+    if not 1 <= value <= 40:
+        return forfeit(seat, Cause.PROTOCOL, "it answered with a number that is no card")
+    if value not in own.hand:
+        return forfeit(seat, Cause.ILLEGAL, "it played a card that it does not hold")
+    return "played", {"seat": seat, "card": TEXT[value]}
+
+
+def _ending(place: Place) -> Ending:
+    game = place.live.game
+    assert game.result
+    return Ending(game.id, place.seat, game.result, game.sequence)
+
+
+def _why_over(ending: Ending) -> Rejection:
+    fault = ending.result.fault
+    late = fault and fault.seat == ending.seat and fault.cause in (Cause.TIME, Cause.NO_SHOW)
+    return Rejection.LATE if late else Rejection.MATCH_OVER
+
+
+def _age(version: str) -> tuple[tuple[int, int, str], ...]:
+    """Return what sorts versions by the numbers in them: 1.10 after 1.9, 2.0 after 2.0rc1."""
+    parts = re.findall(r"[0-9]+|[A-Za-z]+", version)
+    ranked = [(2, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
+    return (*ranked, (1, 0, ""))
