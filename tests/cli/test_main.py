@@ -259,16 +259,19 @@ def imports(module: Path) -> set[str]:
     return found
 
 
-def test_a_server_is_reached_through_one_door() -> None:
+def test_each_service_of_a_server_is_reached_through_one_door() -> None:
     package = Path(ronda_cli.__file__).parent
     modules = {path.stem: imports(path) for path in package.glob("*.py")}
     protocol = {
-        name for name, found in modules.items() if any(f.startswith("ronda.v1") for f in found)
+        name
+        for name, found in modules.items()
+        if any(f.startswith(("ronda.v1", "ronda.admin")) for f in found)
     }
     service = {
         name for name, found in modules.items() if any(f.startswith("ronda_server") for f in found)
     }
-    assert protocol == {"client", "doctor"}  # doctor asks only whether it can be imported
+    doors = {"client", "bot_client", "admin_client"}
+    assert protocol == {*doors, "doctor"}  # doctor asks only whether they can be imported
     assert service <= {"serve", "db", "doctor", "demo"}
 
 

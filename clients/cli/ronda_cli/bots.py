@@ -1,4 +1,4 @@
-"""`ronda bots`: the bots that are installed."""
+"""`ronda bots`: the bots that are installed, and what can be done with one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from ronda_cli import options
 from ronda_cli import output as out
-from ronda_cli.lazy import ConfiguredGroup
+from ronda_cli.lazy import LazyGroup
 from ronda_cli.look import look
 from ronda_cli.text import name, one_line
 
@@ -17,12 +17,18 @@ if TYPE_CHECKING:
     from ronda_bots.registry import BotInfo
 
 
-@click.group(cls=ConfiguredGroup)
+@click.group(
+    cls=LazyGroup,
+    where={
+        "list": ("ronda_cli.bots:list_", "List the installed bots."),
+        "serve": ("ronda_cli.bots_serve:serve", "Offer one to a server, and play from here."),
+    },
+)
 def bots() -> None:
-    """Show the bots that can be seated."""
+    """Show the installed bots, or offer one to a server."""
 
 
-@bots.command("list")
+@click.command("list")
 @options.output()
 @options.plain
 def list_(output: str, plain: bool) -> None:

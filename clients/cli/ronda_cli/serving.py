@@ -1,0 +1,262 @@
+"""An installed bot that plays on a server from here: its seats, its threads, and its stream."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, cast
+
+import grpc
+
+from ronda_arena.seat import BotFaultError, Seat
+from ronda_bots.registry import BotInfo
+from ronda_cli.bot_client import (
+    Asked,
+    BotStream,
+    Choice,
+    Dropped,
+    EventReader,
+    Heard,
+    Offer,
+    Over,
+    SeatKey,
+    Started,
+    StreamEnded,
+    Told,
+    Welcomed,
+)
+from ronda_cli.channel import Target
+from ronda_cli.follow import Patience
+from ronda_cli.output import ExitCode, Failure
+from ronda_cli.text import name
+from ronda_cli.updates import RefusedError
+from ronda_core.hand import Phase
+from ronda_core.match import Cause
+
+_HELLO_WITHIN: Final = 20.0
+"""Seconds in which a server says Welcome."""
+_SILENT: Final = 3
+"""Heartbeats after which a stream without any is taken for dead."""
+_AGAIN: Final = frozenset({grpc.StatusCode.INTERNAL, grpc.StatusCode.RESOURCE_EXHAUSTED})
+"""What another attempt may mend, besides a connection that is lost."""
+_NO_KEY: Final = "the key is not one of this server, or no longer: check --key-file"
+_LAST: Final = {
+    "taken_over": "another connection of this bot has taken over",
+    "key_revoked": "the key was revoked: ask whoever runs the server for another",
+}
+
+
+class _Decided(NamedTuple):
+    key: SeatKey
+    decision_id: str
+    choice: Choice
+
+    def __repr__(self) -> str:
+        return f"_Decided({self.decision_id})"
+
+
+class Player:
+    """One seat: a bot made for it, on a thread of its own; one that never comes back is left."""
+
+    def __init__(self, bot: BotInfo, started: Started, tell: Callable[[_Decided], None]) -> None:
+        self._bot = bot
+        self._started = started
+        self._tell = tell
+        self._inbox: queue.SimpleQueue[Told | Asked | None] = queue.SimpleQueue()
+        self._reader = EventReader()
+        self._seat: Seat | None = None
+        self._fault: BotFaultError | None = None
+        self.after = 0
+        """Number of the last event that was passed on."""
+        self.asked = ""
+        """The last decision that the bot was asked for."""
+        self.decided: _Decided | None = None
+        self.thread = threading.Thread(target=self._run, name=f"ronda-{bot.name}", daemon=True)
+
+    def hear(self, item: Told | Asked) -> None:
+        """Pass on what the server says, each event and each decision once."""
+        if isinstance(item, Told):
+            if item.sequence <= self.after:
+                return
+            self.after = item.sequence
+        elif item.decision_id == self.asked:
+            if self.decided and self.decided.decision_id == item.decision_id:
+                self._tell(self.decided)  # the stream broke before it was answered
+            return
+        else:
+            self.asked = item.decision_id
+        self._inbox.put(item)
+
+    def leave(self) -> None:
+        """End when all is told."""
+        self._inbox.put(None)
+
+    def _run(self) -> None:
+        """Make the bot, then tell and ask it until it is to leave."""
+        with self._blamed():
+            self._seat = Seat(self._bot, self._started.info, self._started.seed)
+        while (item := self._inbox.get()) is not None:
+            if isinstance(item, Told):
+                self._observe(item)
+            else:
+                choice = self._decide(item)
+                self.decided = _Decided(item.key, item.decision_id, choice)
+                self._tell(self.decided)
+
+    def _observe(self, item: Told) -> None:
+        event = self._reader.read(item.event)
+        if event is not None and self._seat and not self._fault:
+            with self._blamed():
+                self._seat.observe(event)
+
+    def _decide(self, item: Asked) -> Choice:
+        self._reader.seen(item.view)
+        declares = item.view.phase == Phase.DECLARE
+        if self._seat and not self._fault:
+            with self._blamed():
+                if declares:
+                    return {"declare": self._seat.declare(item.view)}
+                return {"card": int(self._seat.play(item.view))}
+        fault = self._fault
+        assert fault
+        if fault.cause is Cause.ILLEGAL:  # the server judges what it is sent
+            return {"declare": True} if declares else {"card": int(cast("int", fault.answer))}
+        return {} if fault.cause is Cause.PROTOCOL else {"crash": fault.detail.partition(" ")[0]}
+
+    @contextlib.contextmanager
+    def _blamed(self) -> Iterator[None]:
+        try:
+            yield
+        except BotFaultError as fault:
+            self._fault = fault
+
+
+@dataclass(slots=True)
+class Served:
+    """A bot that is offered, and what has become of it so far."""
+
+    bot: BotInfo
+    name: str
+    """What it is offered as."""
+    seats: int
+    say: Callable[[str], None]
+    matches: int = 0
+    """Seats to play to their end before it leaves; 0: it stays."""
+    patience: Patience = field(default_factory=lambda: Patience(float("inf"), longest=5.0))
+    players: dict[SeatKey, Player] = field(default_factory=dict)
+    over: int = 0
+    _stream: BotStream | None = None
+    _heartbeat: float = _HELLO_WITHIN / _SILENT
+    _lost: bool = False
+
+    async def serve(self, where: Target, key: str) -> None:
+        """Play until enough matches are over; come back whenever the connection is lost."""
+        while not self._enough():
+            reason, problem = "the stream broke off", None
+            try:
+                reason = await self._connect(where, key)
+            except RefusedError as error:
+                problem = error.why
+                if problem.reason in ("BAD_TOKEN", "TOKEN_REQUIRED"):
+                    raise Failure(_NO_KEY, ExitCode.REFUSED) from None
+                if not (problem.retried or problem.code in _AGAIN):
+                    raise problem.failure(where) from None
+                reason = problem.text
+            if self._enough():
+                return
+            if not self._lost:
+                self._lost = True
+                self.say(f"{reason}: trying again")
+            if problem and problem.retry_after:
+                await asyncio.sleep(problem.retry_after)  # as the server asks for
+            await self.patience.failed()
+
+    async def _connect(self, where: Target, key: str) -> str:
+        """Play on one stream to its end, and return why it ended."""
+        stream = self._stream = BotStream(where, key)
+        about = self.bot
+        offer = Offer(self.name, about.version, about.description[:200], self.seats)
+        places = {key: player.after for key, player in self.players.items() if player.after}
+        self._heartbeat = _HELLO_WITHIN / _SILENT
+        try:
+            async with contextlib.aclosing(stream.connect(offer, places)) as heard:
+                while not self._enough():
+                    try:
+                        # Not wait_for(): Python 3.11's swallows a cancellation with a message.
+                        async with asyncio.timeout(self._heartbeat * _SILENT):
+                            item = await anext(heard)
+                    except StopAsyncIteration:
+                        break
+                    except TimeoutError:
+                        return "nothing was heard for too long"
+                    if isinstance(item, StreamEnded):
+                        return _why(item.why)
+                    self._take(item)
+        finally:
+            self._stream = None
+            await stream.close()
+        return "the stream broke off"
+
+    def _enough(self) -> bool:
+        return 0 < self.matches <= self.over
+
+    def _take(self, item: Heard) -> None:
+        match item:
+            case Welcomed():
+                again = " again" if self._lost else ""
+                self.say(f"connected{again} as {name(item.identity)}, {item.max_seats} seats")
+                self._lost = False
+                self._heartbeat = item.heartbeat or self._heartbeat
+                self.patience.succeeded()
+            case Started():
+                self._start(item)
+            case Told() | Asked():
+                if player := self.players.get(item.key):
+                    player.hear(item)
+            case Dropped():
+                self.say(f"an answer was dropped: {item.why} ({name(item.decision_id, 80)})")
+            case Over():
+                self._end(item)
+
+    def _start(self, started: Started) -> None:
+        if started.key in self.players:
+            return
+        loop = asyncio.get_running_loop()
+
+        def tell(decided: _Decided) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(self._answer, decided)
+
+        player = self.players[started.key] = Player(self.bot, started, tell)
+        info = started.info
+        others = [name(one) for seat, one in enumerate(info.opponents) if seat != info.seat]
+        against = ", ".join(others)
+        self.say(f"{name(started.key.match_id)}: seat {info.seat}, {info.rules} against {against}")
+        player.thread.start()
+
+    def _answer(self, decided: _Decided) -> None:
+        if self._stream and decided.key in self.players:
+            self._stream.answer(decided.decision_id, decided.choice)
+
+    def _end(self, over: Over) -> None:
+        player = self.players.pop(over.key, None)
+        if player:
+            player.leave()
+        self.over += 1
+        end = over.end
+        score = "-".join(map(str, end.scores))
+        what = f"{end.outcome} {score}".strip()
+        if end.fault_cause:
+            what += f", by {end.fault_cause} of seat {end.fault_seat}"
+        self.say(f"{name(over.key.match_id)}: seat {over.key.seat} is over: {what}")
+
+
+def _why(ended: str) -> str:
+    """Return why a stream ended that is to be opened again, or raise where it is not."""
+    if ended in _LAST:
+        raise Failure(_LAST[ended], ExitCode.REFUSED)
+    return "the server restarts" if ended == "draining" else f"the server ended it: {ended}"
