@@ -135,6 +135,7 @@ class Server:
         self.metrics = Metrics()
         self.addresses: dict[str, str] = {}
         self.host: Host
+        self.accounts: Accounts
         self.leaving = asyncio.Event()
         """Somebody has asked the server to drain and leave."""
         self._health = health.aio.HealthServicer()
@@ -155,7 +156,7 @@ class Server:
             log = SqliteLog(path, self.metrics.committed)
             await log.open()
             self._stack.push_async_callback(log.close)
-            accounts = Accounts(log, keys, config.now)
+            self.accounts = accounts = Accounts(log, keys, config.now)
             await accounts.open()
             self.host = Host(
                 log,

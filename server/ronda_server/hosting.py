@@ -247,8 +247,9 @@ class Host:
 
     def _tell(self, live: Live, after: Game, happened: list[Happened]) -> None:
         """Make what is committed the game, tell everybody, and see what comes next."""
+        opened_before = live.game.opened
         live.take_in(after, happened)
-        if live.remote:
+        if live.remote and after.opened != opened_before:
             live.handed = self.now()
         self.metrics.happened(after, happened)
         if after.result:
@@ -371,8 +372,6 @@ class Host:
         Time that ran out while no server was there is nobody's fault: it ends a little later. A
         bot's begins when it is asked.
         """
-        if live.answering:  # it is judged already
-            return 0
         game = live.game
         due = deadlines.due(game, live.handed)
         if due and any(game.seats[seat].hosted for seat in game.waits_for):
@@ -383,6 +382,8 @@ class Host:
 
     def _set_timer(self, live: Live) -> None:
         """Be there when something is due; a timer that comes too early looks again."""
+        if live.answering:  # it is set when that is stored
+            return
         due = self.due(live)
         if live.timer:
             if due and live.deadline <= due:
@@ -402,9 +403,10 @@ class Host:
     async def _judge(self, live: Live) -> None:
         """Let what has not come in time be no declaration, or an end; for who holds the lock.
 
-        What comes late finds this done, whether the timer has been or not.
+        What comes late finds this done, whether the timer has been or not; where an answer came in
+        time and is still to be stored, that first.
         """
-        while (due := self.due(live)) and self.now() >= due:
+        while not live.answering and (due := self.due(live)) and self.now() >= due:
             there = functools.partial(self.remotes.was_there, live)
             await self._advance(live, deadlines.lateness(live.game, there), None)
 

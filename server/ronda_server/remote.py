@@ -13,16 +13,14 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from ronda_core.cards import TEXT
-from ronda_core.hand import Phase
 from ronda_core.match import Cause, Finished
 from ronda_core.rules import Settings
-from ronda_core.view import Private, private
+from ronda_core.view import private
 from ronda_server.bots import Answer
 from ronda_server.errors import Reason, ServiceError
-from ronda_server.game import Decision, Game, forfeit
 from ronda_server.live import Live
 from ronda_server.metrics import Metrics
+from ronda_server.verdicts import verdict
 
 if TYPE_CHECKING:
     from ronda_server.connection import Connection
@@ -321,7 +319,7 @@ class Remotes:
         bot.round_trip = max(1, read_at - place.handed[1])
         self.metrics.remote_seconds.observe(bot.round_trip / 1e6)
         assert live.game.match
-        decision = _judge(live.game, private(live.game.match, place.seat), choice)
+        decision = verdict(live.game, private(live.game.match, place.seat), choice)
         self.judge.decided(live, Answer(place.seat, opened, decision))
         return None
 
@@ -368,29 +366,6 @@ class Remotes:
 
 
 _ANSWERED: Final = Rejection.ALREADY_ANSWERED
-
-
-def _judge(game: Game, own: Private, choice: tuple[str, object] | None) -> Decision:
-    """Return what an answer that came in time comes to: first what it is, then if it is legal."""
-    seat = own.seat
-    kind, value = choice or ("", None)
-    hand = game.match.hand if game.match else None
-    if kind == "crash":
-        detail = f"{value or 'a fault'} on the bot's own machine"
-        return forfeit(seat, Cause.CRASH, detail)
-    if hand and hand.phase is Phase.DECLARE:
-        if kind != "declare":
-            return forfeit(seat, Cause.PROTOCOL, "it did not say whether it declares")
-        if value and not own.may_declare:
-            return forfeit(seat, Cause.ILLEGAL, "it declared a set that it does not hold")
-        return "answered", {"seat": seat, "declares": bool(value)}
-    if kind != "card" or not isinstance(value, int):
-        return forfeit(seat, Cause.PROTOCOL, "it answered with something but a card")
-    if not 1 <= value <= 40:
-        return forfeit(seat, Cause.PROTOCOL, "it answered with a number that is no card")
-    if value not in own.hand:
-        return forfeit(seat, Cause.ILLEGAL, "it played a card that it does not hold")
-    return "played", {"seat": seat, "card": TEXT[value]}
 
 
 def _ending(place: Place) -> Ending:

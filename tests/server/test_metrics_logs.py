@@ -34,6 +34,7 @@ from ronda_server import app, logs
 from ronda_server.errors import ConfigError, Reason
 from ronda_server.identity import ACCESS
 from ronda_server.metrics import code_label
+from ronda_server.remote import Rejection
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -176,6 +177,7 @@ async def test_the_values_of_labels_come_from_closed_lists(client: Client) -> No
         "rules": set(PRESETS),
         "outcome": {outcome.value for outcome in Outcome},
         "cause": {cause.value for cause in Cause},
+        "reason": {rejection.value for rejection in Rejection},
     }
     for one in samples:
         for label, value in one.labels.items():

@@ -182,6 +182,25 @@ async def test_an_answer_in_the_last_moment_is_in_time_however_long_it_takes_to_
     ] * 2
 
 
+async def test_what_one_seat_has_answered_in_time_gives_another_no_time(
+    slow: Admin, clock: Hands
+) -> None:
+    client = slow.client
+    bot = await Remote(client, await slow.new_key()).open()
+    await client.create("far", "far", rules="cafe")
+    quick, late = await bot.next("decision"), await bot.next("decision")
+    async with held_up(client.server.host.log):
+        await bot.decide(quick)
+        await until(lambda: len(client.server.host.log.committer) > 0)
+        clock.micros += CEILING_MICROS
+        await bot.decide(late)
+        assert (await bot.next("answer_rejected")).reason == Rejected.REASON_LATE
+    assert await fault_of(bot) == (late.seat, Fault.CAUSE_TIME)
+    live = await client.server.host.find(late.match_id)
+    answered = [one.fact.data for one in live.audience.history if one.fact.kind == "answered"]
+    assert answered == [{"seat": quick.seat, "declares": quick.view.may_declare}]
+
+
 async def bot_rest(bot: Remote, decision: pb.Decision) -> list[pb.MatchOver]:
     await bot.decide(decision)
     return await bot.play_out(2)

@@ -716,7 +716,8 @@ Global___AnswerRejected: _TypeAlias = AnswerRejected  # noqa: Y015
 class MatchOver(_message.Message):
     """A match of the bot is over: the last that the stream tells of it.
 
-    It comes to every bot of the match, whoever was at fault.
+    It comes to every bot of the match, whoever was at fault. If the match ended while the bot was
+    away, it comes on the next stream, right after Welcome and without MatchStarted.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
