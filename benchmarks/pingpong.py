@@ -18,7 +18,7 @@ from typing import Any
 import grpc
 import uvloop
 
-from ronda_bots.registry import discover
+from ronda_arena.discovery import discover
 from ronda_server import connection, logs, remote
 from ronda_server.app import Config, Server
 

@@ -31,6 +31,18 @@ _PROBE_SECONDS: Final = 10.0
 class Seating(Protocol):
     """Makes the seats of matches."""
 
+    @property
+    def want(self) -> Level:
+        """How bots are to be run."""
+
+    @property
+    def granted(self) -> Level:
+        """How they are run, which may be less."""
+
+    @property
+    def report(self) -> IsolationReport:
+        """What was found that this machine enforces."""
+
     def level(self, info: BotInfo) -> Level:
         """Return how a bot is run here; `IsolationError` where it may not be run at all."""
 
@@ -58,6 +70,10 @@ def seat_info(settings: Settings, seat: int, identities: Sequence[str]) -> SeatI
 
 class InProcess:
     """Everybody in this process, as `trusted`: for one's own bots, and never rated."""
+
+    want: Final = Level.TRUSTED
+    granted: Final = Level.TRUSTED
+    report: Final = IsolationReport(Level.TRUSTED, (), 0, "nobody has looked")
 
     def level(self, info: BotInfo) -> Level:  # noqa: ARG002 -- whoever it is
         """Return `trusted`."""
@@ -92,6 +108,7 @@ class Isolated:
 
         `IsolationError` if this machine does not even enforce `minimum`.
         """
+        self.want = want
         self._nursery = nursery
         self._trusted = trusted
         self.report = probe(nursery)

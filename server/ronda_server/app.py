@@ -34,7 +34,7 @@ from ronda_arena.worker import confine
 from ronda_arena.worker.nursery import Nursery
 from ronda_bots.installed import OURS
 from ronda_bots.registry import BotInfo, Registry
-from ronda_server import database, isolation, logs
+from ronda_server import database, logs
 from ronda_server.accounts import Accounts
 from ronda_server.bots import end_threads
 from ronda_server.commitments import Promises
@@ -181,7 +181,7 @@ class Server:
                 key_file = Path(config.admin_key_file or f"{path}.admin-key")
                 admin_key = await asyncio.to_thread(load_admin_key, key_file)
                 await self._listen_to_admins(
-                    AdminService(self.host, accounts, admin_key, self.leaving.set, isolation.report)
+                    AdminService(self.host, accounts, admin_key, self.leaving.set)
                 )
         except BaseException:  # whatever it is, nothing stays open
             await self._stack.aclose()

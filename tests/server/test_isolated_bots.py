@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,13 +14,16 @@ import pytest
 from google.protobuf.duration_pb2 import Duration
 from tests.bots.plugins import install
 from tests.server.conftest import Client, stop
+from tests.server.remotes import Admin
 from tests.server.tables import TABLES, Table, refused, until
 from tests.server.test_hosted_bots import ended, record_of
 
+from ronda.admin.v1 import admin_service_pb2 as admin_pb
 from ronda.v1 import match_pb2
 from ronda_arena.discovery import discover
 from ronda_arena.isolation import Level
 from ronda_arena.seating import Isolated, probe
+from ronda_arena.worker.canaries import NAMES
 from ronda_arena.worker.nursery import Nursery
 from ronda_bots.registry import Registry
 from ronda_server.errors import Reason
@@ -223,3 +227,14 @@ async def until_waits(table: Table, seat: int) -> None:
     async with asyncio.timeout(20):
         while seat not in (game := await table.game()).waits_for and not game.over:  # noqa: ASYNC110 # as above
             await asyncio.sleep(0)  # to let others run; what is waited for comes by itself
+
+
+async def test_the_admin_is_told_what_the_canaries_found(isolated: Any, tmp_path: Path) -> None:
+    admin = Admin(await isolated(admin_listen="127.0.0.1:0"), tmp_path)
+    report = (await admin.call("GetIsolation")).report
+    await admin.channel.close()
+    assert report.wanted == report.granted == admin_pb.ISOLATION_LEVEL_SANDBOX
+    assert len(report.checks) == len(NAMES)
+    for check in report.checks:
+        assert check.ok
+        assert re.fullmatch("[a-z0-9-]+", check.name)

@@ -63,7 +63,8 @@ def serve(
     A lost connection is taken up again, and every match goes on. What happens is told on stderr.
     Ctrl-C leaves, and says how to come back.
     """
-    from ronda_bots.registry import BotNotFoundError, discover  # noqa: PLC0415 -- imports every plugin
+    from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
+    from ronda_bots.registry import BotNotFoundError  # noqa: PLC0415 -- not for `--help`
     from ronda_cli.serving import Served  # noqa: PLC0415 -- a heavy import
 
     where = target(server)

@@ -12,7 +12,8 @@ from typing import Final, NamedTuple, cast
 
 import grpc
 
-from ronda_arena.seat import BotFaultError, Seat
+from ronda_arena.fault import BotFaultError
+from ronda_arena.trusted import TrustedSeat
 from ronda_bots.registry import BotInfo
 from ronda_cli.bot_client import (
     Asked,
@@ -68,7 +69,7 @@ class Player:
         self._tell = tell
         self._inbox: queue.SimpleQueue[Told | Asked | None] = queue.SimpleQueue()
         self._reader = EventReader()
-        self._seat: Seat | None = None
+        self._seat: TrustedSeat | None = None
         self._fault: BotFaultError | None = None
         self.after = 0
         """Number of the last event that was passed on."""
@@ -98,7 +99,7 @@ class Player:
     def _run(self) -> None:
         """Make the bot, then tell and ask it until it is to leave."""
         with self._blamed():
-            self._seat = Seat(self._bot, self._started.info, self._started.seed)
+            self._seat = TrustedSeat(self._bot, self._started.info, self._started.seed)
         while (item := self._inbox.get()) is not None:
             if isinstance(item, Told):
                 self._observe(item)
@@ -106,12 +107,16 @@ class Player:
                 choice = self._decide(item)
                 self.decided = _Decided(item.key, item.decision_id, choice)
                 self._tell(self.decided)
+        self._finish()
+
+    def _finish(self) -> None:
+        if self._seat and not self._fault:
+            self._seat.finish()  # what it does wrong now changes nothing
 
     def _observe(self, item: Told) -> None:
         event = self._reader.read(item.event)
-        if event is not None and self._seat and not self._fault:
-            with self._blamed():
-                self._seat.observe(event)
+        if event is not None and self._seat:
+            self._seat.tell((event,))
 
     def _decide(self, item: Asked) -> Choice:
         self._reader.seen(item.view)

@@ -19,7 +19,6 @@ from ronda_server.accounts import Accounts, ApiKey
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.hosting import Host
 from ronda_server.identity import bearer
-from ronda_server.isolation import IsolationReport
 from ronda_server.remote import RemoteBot
 from ronda_server.services.checks import request_of
 from ronda_server.services.paging import page_of
@@ -47,13 +46,11 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
         accounts: Accounts,
         admin_key: str,
         leave: Callable[[], object],
-        isolation: Callable[[], IsolationReport],
     ) -> None:
         self._host = host
         self._accounts = accounts
         self._digest = host.keys.digest(admin_key)
         self._leave = leave
-        self._isolation = isolation
 
     async def CreateKey(
         self, request: pb.CreateKeyRequest, context: _Context
@@ -109,12 +106,16 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
     ) -> pb.GetIsolationResponse:
         """Return how bots are kept apart."""
         self._check("GetIsolation", context)
-        found = self._isolation()
+        seating = self._host.seating
+        checks = [
+            pb.IsolationCheck(name=check.name.replace(" ", "-"), ok=check.held, detail=check.detail)
+            for check in seating.report.checks
+        ]
+        if seating.granted.weaker(seating.want):
+            checks.append(pb.IsolationCheck(name="machine", detail=seating.report.problem))
         return pb.GetIsolationResponse(
             report=pb.IsolationReport(
-                wanted=_LEVELS[found.wanted],
-                granted=_LEVELS[found.granted],
-                checks=[pb.IsolationCheck(**check._asdict()) for check in found.checks],
+                wanted=_LEVELS[seating.want], granted=_LEVELS[seating.granted], checks=checks
             )
         )
 
