@@ -18,25 +18,32 @@ from typing import Any
 import grpc
 import uvloop
 
+from ronda.v1 import bot_service_pb2 as pb
 from ronda_arena.discovery import discover
-from ronda_server import connection, logs, remote
-from ronda_server.app import Config, Server
-
-PATH = "/bench.PingPong/Talk"
+from ronda_arena.seating import InProcess
+from ronda_server import frames, logs, remote
+from ronda_server.app import Config, Server, wall_clock
 
 judged: list[float] = []
 """From a decision written until its answer is judged."""
 answered: list[float] = []
-"""From a ping written until its pong is read."""
+"""The same of the ping-pong, where nothing is judged."""
 
 
-async def _talk(requests: AsyncIterator[bytes], context: Any) -> AsyncIterator[bytes]:
-    """Send as many pings as the first message says, of its length, and one for each pong."""
-    first = await anext(requests)
-    ping = first
-    count = int(dict(context.invocation_metadata())["flight"])
+sample = [pb.ConnectResponse()]
+"""The last decision that was told by ours: what the ping-pong sends again and again."""
+
+
+async def _connect(
+    requests: AsyncIterator[pb.ConnectRequest], _context: Any
+) -> AsyncIterator[pb.ConnectResponse]:
+    """Send as many decisions as the bot wants seats, and one for each answer."""
+    hello = (await anext(requests)).hello
+    await anext(requests)  # Ready
+    yield pb.ConnectResponse(welcome=pb.Welcome())
+    ping = sample[0]
     written: list[float] = []
-    for _ in range(count):
+    for _ in range(hello.max_seats):
         written.append(time.perf_counter())
         yield ping
     async for _ in requests:
@@ -48,18 +55,21 @@ async def _talk(requests: AsyncIterator[bytes], context: Any) -> AsyncIterator[b
 def _watch_the_clock() -> None:
     """Note how long each decision of a remote bot takes, from written to judged."""
     written: dict[str, float] = {}
-    decision, answer = connection.frames.decision, remote.Remotes.answer
+    decision, answer = frames.decision, remote.Remotes.answer
 
     def timed_decision(place: remote.Place, *rest: Any) -> bytes:
+        frame = decision(place, *rest)
+        if not sample[0].HasField("decision"):
+            sample[0].MergeFromString(frames.sent_time(wall_clock()) + frame)
         written[place.decision_id] = time.perf_counter()
-        return decision(place, *rest)
+        return frame
 
     def timed_answer(self: remote.Remotes, bot: Any, decision_id: str, *rest: Any) -> Any:
         result = answer(self, bot, decision_id, *rest)
         judged.append(time.perf_counter() - written.pop(decision_id))
         return result
 
-    connection.frames.decision = timed_decision
+    frames.decision = timed_decision
     remote.Remotes.answer = timed_answer  # type: ignore[method-assign] # for its time
 
 
@@ -92,9 +102,13 @@ async def _serve(folder: Path, stored: bool) -> None:
     if not stored:
         _store_nothing(server)
     bare = grpc.aio.server()
-    handlers = {"Talk": grpc.stream_stream_rpc_method_handler(_talk)}
+    handlers = {
+        "Connect": grpc.stream_stream_rpc_method_handler(
+            _connect, pb.ConnectRequest.FromString, pb.ConnectResponse.SerializeToString
+        )
+    }
     bare.add_generic_rpc_handlers(
-        (grpc.method_handlers_generic_handler("bench.PingPong", handlers),)
+        (grpc.method_handlers_generic_handler("ronda.v1.BotService", handlers),)
     )
     port = bare.add_insecure_port("127.0.0.1:0")
     await bare.start()

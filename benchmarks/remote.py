@@ -24,7 +24,6 @@ from contextlib import contextmanager
 import grpc
 import uvloop
 
-from benchmarks.pingpong import PATH
 from benchmarks.rows import Row, at_least, at_most, show
 from ronda.v1 import bot_service_pb2 as pb
 from ronda.v1 import match_service_pb2 as matches_pb
@@ -82,17 +81,23 @@ class Bot:
         metadata = (("authorization", f"Bearer {server.key}"),)
         self._call = BotServiceStub(channel).Connect(self._words(), metadata=metadata)
         self._heard = aiter(self._call)
-        self.sizes = (0, 0)
-        """Of a decision and of its answer."""
 
     async def open(self, matches: int) -> None:
-        """Say Hello and sit down in matches that do not end."""
-        hello = pb.Hello(name=self._name, version="1", max_seats=256, without_events=True)
+        """Say Hello and sit down in both seats of matches that do not end."""
+        await self._hello(2 * matches)
+        for _ in range(matches):
+            await self._create()
+
+    async def ping(self, flight: int) -> Bot:
+        """Say Hello to the ping-pong, with so many messages in flight."""
+        await self._hello(flight)
+        return self
+
+    async def _hello(self, seats: int) -> None:
+        hello = pb.Hello(name=self._name, version="1", max_seats=seats, without_events=True)
         self._said.put_nowait(pb.ConnectRequest(hello=hello))
         self._said.put_nowait(pb.ConnectRequest(ready=pb.Ready()))
         await anext(self._heard)
-        for _ in range(matches):
-            await self._create()
 
     async def play(self, until: float) -> int:
         """Answer until then; return how many decisions came."""
@@ -116,7 +121,6 @@ class Bot:
         answer = pb.ConnectRequest(
             answer=pb.Answer(decision_id=decision.decision_id, card=decision.view.hand[0])
         )
-        self.sizes = (message.ByteSize(), answer.ByteSize())
         self._said.put_nowait(answer)
         return 1
 
@@ -142,31 +146,6 @@ class Bot:
             yield await self._said.get()
 
 
-async def ping(channel: grpc.aio.Channel, sizes: tuple[int, int], flight: int) -> float:
-    """Answer pings for a while, so many in flight; return how many a second came."""
-    said: asyncio.Queue[bytes] = asyncio.Queue()
-    said.put_nowait(b"x" * sizes[0])
-    pong = b"x" * sizes[1]
-
-    async def words() -> AsyncIterator[bytes]:
-        while True:
-            yield await said.get()
-
-    call = channel.stream_stream(PATH)(words(), metadata=(("flight", str(flight)),))
-    heard = aiter(call)
-    await anext(heard)
-    said.put_nowait(pong)
-    began = time.perf_counter()
-    count = 0
-    while time.perf_counter() < began + _SECONDS:
-        await anext(heard)
-        said.put_nowait(pong)
-        count += 1
-    rate = count / (time.perf_counter() - began)
-    call.cancel()
-    return rate
-
-
 async def rate(bot: Bot) -> float:
     """Play for a while; return how many decisions a second came."""
     began = time.perf_counter()
@@ -178,7 +157,7 @@ async def measure(unstored: Process, stored: Process) -> list[Row]:
     """Run both rows, alternating with the ping-pong."""
     async with (
         grpc.aio.insecure_channel(unstored.listen) as ours,
-        grpc.aio.insecure_channel(unstored.bare) as bare,
+        grpc.aio.insecure_channel(stored.bare) as bare,
         grpc.aio.insecure_channel(stored.listen) as durable,
     ):
         one = Bot(stored, durable, "one")
@@ -187,21 +166,21 @@ async def measure(unstored: Process, stored: Process) -> list[Row]:
             await bot.open(matches)
             await rate(bot)
         single, many, p50s, rates = [], [], [], []
+        for bot in (one_ping := Bot(stored, bare, "ping"), crowd_ping := Bot(stored, bare, "ping")):
+            await bot.ping(1 if bot is one_ping else _MATCHES)
         for _ in range(_RUNS):
-            unstored.times()
-            await ping(bare, one.sizes, 1)
-            base = statistics.median(unstored.times()[1])
-            stored.times()
+            await rate(one_ping)
+            base = statistics.median(stored.times()[1])
             alone = await rate(one)
             mine = statistics.median(stored.times()[0])
             single.append(mine / base)
             p50s.append((mine * 1e3, base * 1e3, 1e3 / alone))
         for _ in range(_RUNS):
-            base = await ping(bare, crowd.sizes, _MATCHES)
+            base = await rate(crowd_ping)
             mine, committed = await rate(crowd), await rate(kept)
             many.append(mine / base)
             rates.append((mine, base, committed))
-        for bot in (one, crowd, kept):
+        for bot in (one, crowd, kept, one_ping, crowd_ping):
             bot.close()
     p50, base, whole = map(statistics.median, zip(*p50s, strict=True))
     plays, pings, committed = map(statistics.median, zip(*rates, strict=True))

@@ -38,6 +38,8 @@ class Connection:
         self._notes: deque[bytes] = deque()
         self._woken: asyncio.Future[bool] | None = None
         self._room = asyncio.Event()
+        self._rested = False
+        self._timer: asyncio.TimerHandle | None = None
         self._ended: ConnectionEnded.Reason.ValueType | None = None
         self._problem: BaseException | None = None
 
@@ -79,6 +81,7 @@ class Connection:
 
     async def frames(self, bot: RemoteBot) -> AsyncIterator[bytes]:
         """Yield what is told, to the end of the stream; the bot is `bot` by now."""
+        self._beat()
         yield self._sent() + frames.welcome(bot, HEARTBEAT_SECONDS)
         while bot.endings:
             yield self._sent() + frames.over(bot.endings.popleft())
@@ -99,6 +102,11 @@ class Connection:
                     yield frame
             elif not await self._rest():
                 yield self._sent() + frames.alive()
+
+    def close(self) -> None:
+        """Beat no more."""
+        if self._timer:
+            self._timer.cancel()
 
     def _next(self, bot: RemoteBot, place: Place, until: int) -> bytes | None:
         """Return what is to be told next of a seat, None if there is nothing more."""
@@ -147,17 +155,16 @@ class Connection:
 
     async def _rest(self) -> bool:
         """Wait until there is something to tell; False when nothing came for long."""
-        loop = asyncio.get_running_loop()
-        woken: asyncio.Future[bool] = loop.create_future()
-        self._woken = woken
-        timer = loop.call_later(HEARTBEAT_SECONDS, _expire, woken)
+        self._woken = asyncio.get_running_loop().create_future()
+        self._rested = False
         try:
-            return await woken
+            return await self._woken
         finally:
-            timer.cancel()
             self._woken = None
 
-
-def _expire(woken: asyncio.Future[bool]) -> None:
-    if not woken.done():
-        woken.set_result(False)
+    def _beat(self) -> None:
+        """Wake a stream that has rested since the last beat: one timer serves all its rests."""
+        if self._rested and self._woken and not self._woken.done():
+            self._woken.set_result(False)
+        self._rested = True
+        self._timer = asyncio.get_running_loop().call_later(HEARTBEAT_SECONDS / 2, self._beat)

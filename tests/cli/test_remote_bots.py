@@ -268,14 +268,16 @@ async def test_kill_9_of_the_bot_frees_its_stream_at_once_and_its_matches_wait_f
     assert json.loads(out)["bots"][0]["matches"] == [seat]
 
 
-async def test_it_outlives_a_restart_of_the_service_in_the_middle_of_a_match(
-    tmp_path: Path, operator: Operator, serve: Bot, door: Door
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+async def test_it_outlives_the_end_of_the_service_in_the_middle_of_a_match(
+    tmp_path: Path, operator: Operator, serve: Bot, door: Door, number: signal.Signals
 ) -> None:
     child = await serve("careful", "--as", "far", "--matches", "2")
     match_id = await door.between("far", "far", target=41)
     await said(child, match_id)
     address = operator.service.address
-    assert await operator.service.stop() == 0
+    os.kill(operator.service.child.pid, number)
+    await asyncio.wait_for(operator.service.child.wait(), 30)
     second = await start(tmp_path / "ronda.db", address)
     try:
         after = Door(second)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from pathlib import Path
 from typing import Any
 
@@ -473,3 +474,52 @@ async def test_a_match_that_a_bot_never_comes_back_to_after_a_restart_ends_by_it
         await again.act("Resign", 1)
     result = (await again.match()).result
     assert (result.fault.seat, result.fault.cause) == (game.waits_for[0], Fault.CAUSE_TIME)
+
+
+async def test_whatever_is_said_on_a_stream_the_server_meets_nothing_unknown(
+    client: Client, key: str
+) -> None:
+    rng = random.Random(1)
+    sound = pb.ConnectRequest(answer=pb.Answer(decision_id="m-a-0-3", card=1)).SerializeToString()
+    hello = pb.ConnectRequest(hello=pb.Hello(name="far", version="1.0.0")).SerializeToString()
+    codes = set()
+    for _ in range(300):
+        call = client.channel.stream_stream(
+            "/ronda.v1.BotService/Connect", response_deserializer=pb.ConnectResponse.FromString
+        )(metadata=bearer(key))
+        words = [mangled(rng, rng.choice([hello, sound]), 0.3), mangled(rng, sound, 0.8)]
+        try:
+            for word in words:
+                await call.write(word)
+            await call.done_writing()
+            while await call.read() is not grpc.aio.EOF:
+                pass
+            codes.add(await call.code())
+        except grpc.aio.AioRpcError:
+            codes.add(await call.code())
+        except asyncio.InvalidStateError:  # it was over before all was said
+            pass
+    assert grpc.StatusCode.INVALID_ARGUMENT in codes
+    assert grpc.StatusCode.OK in codes
+    bot = await Remote(client, key).open()
+    await client.create("far", "greedy", rules="arabic")
+    assert await bot.play_out()
+
+
+def mangled(rng: random.Random, word: bytes, share: float) -> bytes:
+    """Return a message with some of its bytes changed, left out or doubled, or as it is."""
+    if rng.random() > share:
+        return word
+    out = bytearray(word)
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(out)) if out else 0
+        match rng.randrange(4):
+            case 0 if out:
+                out[at] ^= 1 << rng.randrange(8)
+            case 1 if out:
+                del out[at : at + rng.randint(1, 5)]
+            case 2:
+                out[at:at] = rng.randbytes(rng.randint(1, 20))
+            case _:
+                out += out[at:]
+    return bytes(out)

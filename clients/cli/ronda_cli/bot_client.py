@@ -272,16 +272,20 @@ def bot_view(view: view_pb2.View, clock: float | None) -> View:
 class EventReader:
     """Turns the events of one seat into what its bot is told.
 
-    The wire does not say how many plays were made in the hand when points were paid: it follows
-    from the events before, or from a view.
+    The wire does not say how many plays were made in the hand when points were paid, nor who
+    captured last where nothing was left: both follow from the events before, or from a view.
     """
 
     def __init__(self) -> None:
         self._made = 0
+        self._teams = False
+        self._capturer = 0
 
     def seen(self, view: View) -> None:
         """Go on from a view, whatever was missed."""
         self._made = len(view.plays)
+        self._teams = view.players == 4
+        self._capturer = view.last_capturer or 0
 
     def read(self, event: event_pb2.Event) -> Event | None:
         """Return what a bot is told, None where it is told nothing."""
@@ -303,6 +307,7 @@ class EventReader:
     def _dealt(self, told: event_pb2.CardsDealt) -> CardsDealt:
         if told.batch == 1:
             self._made = 0
+            self._teams = len(told.hand_sizes) == 4
         return CardsDealt(
             hand_number=told.hand_number,
             batch=told.batch,
@@ -326,8 +331,11 @@ class EventReader:
 
     def _played(self, told: event_pb2.CardPlayed) -> CardPlayed:
         self._made += 1
+        play = _play(told.play)
+        if play.captured or play.reclaimed:
+            self._capturer = play.seat % 2 if self._teams else play.seat
         return CardPlayed(
-            _play(told.play),
+            play,
             self._awards(told.awards),
             tuple(told.scores),
             tuple(told.pile_counts),
@@ -338,7 +346,7 @@ class EventReader:
         return HandEnded(
             hand_number=told.hand_number,
             leftovers=_cards(told.leftovers),
-            leftovers_side=told.leftovers_side,
+            leftovers_side=self._capturer,
             pile_counts=tuple(told.pile_counts),
             awards=self._awards(told.awards),
             scores=tuple(told.scores),

@@ -69,6 +69,7 @@ class BotService(bot_service_pb2_grpc.BotServiceServicer):
                 yield frame  # type: ignore[misc] # serialised already: the edge lets bytes through
         finally:
             reading.cancel()
+            connection.close()
             self._remotes.disconnect(bot, connection)
 
     def _check_still(self, key: ApiKey) -> None:
