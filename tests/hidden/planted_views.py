@@ -234,14 +234,14 @@ def resync_is_open(patch: pytest.MonkeyPatch) -> None:
 
 @leak("kept frames are taken for any viewer who catches up: a spectator gets a seat's deal")
 def frames_kept_for_any(patch: pytest.MonkeyPatch) -> None:
-    right = Audience._event
+    right = Audience.event
 
     def event(self: Audience, number: int, seat: int | None) -> bytes:
         honest = right(self, number, seat)
         kept = [frame for (which, _), frame in self._frames.items() if which == number]
         return leaked(honest, kept[0]) if number < self.last else honest
 
-    patch.setattr(Audience, "_event", event)
+    patch.setattr(Audience, "event", event)
 
 
 @leak("after a restart a spectator is told past deals as seat 0 was")

@@ -81,7 +81,7 @@ def fingerprint(hand: Hand) -> str:
 
 def field(number: int, payload: bytes) -> bytes:
     """Return a field that no client knows yet."""
-    return convert._delimited(number, payload)
+    return convert.delimited(number, payload)
 
 
 def in_events(
