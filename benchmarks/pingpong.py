@@ -97,6 +97,7 @@ async def _serve(folder: Path, stored: bool) -> None:
             database=str(folder / f"{stored}.db"),
         ),
         discover(),
+        InProcess(),
     )
     await server.start()
     if not stored:
