@@ -18,7 +18,7 @@ from typing import Annotated, Final
 import msgspec
 
 from ronda_arena.fault import BotFaultError
-from ronda_arena.isolation import IsolationError, Level, WorkerLostError
+from ronda_arena.isolation import ALLOWED, IsolationError, Level, WorkerLostError
 from ronda_arena.worker import wire
 from ronda_arena.worker.nursery import Cradle, Nursery
 from ronda_arena.worker.wire import Ask, Say
@@ -28,6 +28,7 @@ from ronda_bots.installed import Plugin, installed
 from ronda_bots.registry import BotInfo, BrokenBot, Registry, assemble, load
 
 _LONGEST: Final = 200
+_REFUSED: Final = "cannot be imported: PermissionError"
 
 
 class _Said(msgspec.Struct, forbid_unknown_fields=True):
@@ -38,19 +39,24 @@ class _Said(msgspec.Struct, forbid_unknown_fields=True):
     problem: Annotated[str, msgspec.Meta(max_length=2000)] = ""
 
 
-def discover(path: Sequence[str] | None = None, nursery: Nursery | None = None) -> Registry:
+def discover(
+    path: Sequence[str] | None = None,
+    nursery: Nursery | None = None,
+    level: Level = Level.SANDBOX,
+) -> Registry:
     """Return what is installed on `path`, `sys.path` if None, asking plugins in `nursery`.
 
-    It reads the disk and may start workers: call it before an event loop runs.
+    They are asked in a sandbox, as far as there is one, unless a weaker `level` is given: never in
+    this process. It reads the disk and may start workers: call it before an event loop runs.
     """
     if nursery is None:
         with Nursery() as own:
-            return discover(path, own)
+            return discover(path, own, level)
     plugins, broken = installed(path)
     bots: list[BotInfo] = []
     for plugin in plugins:
         try:
-            bots.append(_ours(plugin) if plugin.is_ours else _theirs(plugin, nursery))
+            bots.append(_ours(plugin) if plugin.is_ours else _theirs(plugin, nursery, level))
         except UnfitError as unfit:
             broken.append(BrokenBot(plugin.name, plugin.distribution, str(unfit)))
     return assemble(bots, broken)
@@ -71,11 +77,11 @@ def _ours(plugin: Plugin) -> BotInfo:
     )
 
 
-def _theirs(plugin: Plugin, nursery: Nursery) -> BotInfo:
+def _theirs(plugin: Plugin, nursery: Nursery, level: Level) -> BotInfo:
     kept = _kept(plugin)
     said = _read(kept)
     if said is None:
-        said = _ask(plugin, nursery)
+        said = _ask(plugin, nursery, level)
         if said.problem:
             raise UnfitError(f"{plugin.value} {said.problem}")
         if not is_version(said.version):
@@ -96,18 +102,19 @@ def _info(plugin: Plugin, version: str, description: str) -> BotInfo:
     )
 
 
-def _ask(plugin: Plugin, nursery: Nursery) -> _Said:
+def _ask(plugin: Plugin, nursery: Nursery, level: Level) -> _Said:
     """Import a plugin in a worker; whatever goes wrong there is a problem of the plugin."""
     nursery.start()
     origin = plugin.origin
-    level = Level.PROCESS if nursery.problem else Level.SANDBOX
+    if nursery.problem or level.weaker(Level.SANDBOX):
+        level = Level.PROCESS
     worker = Worker(nursery, Cradle(level, origin.reads, origin.listed))
     try:
         question = wire.pack((origin.path, origin.module, origin.attribute))
         said, body = worker.ask(Ask.ABOUT, question, nursery.limits.start_seconds)
         if said != Say.TEXT or not isinstance(body, bytes):
             raise UnfitError(f"{plugin.value} answered what it was not asked")
-        return msgspec.json.decode(body, type=_Said)
+        answer = msgspec.json.decode(body, type=_Said)
     except BotFaultError as fault:
         raise UnfitError(f"{plugin.value} cannot be imported: {fault.detail}") from None
     except msgspec.MsgspecError:
@@ -117,6 +124,9 @@ def _ask(plugin: Plugin, nursery: Nursery) -> _Said:
     finally:
         with suppress(WorkerLostError):  # told above
             worker.end()
+    if level is Level.SANDBOX and _REFUSED in answer.problem:
+        return _Said(problem=f"{answer.problem}; {ALLOWED}")
+    return answer
 
 
 def _kept(plugin: Plugin) -> Path | None:

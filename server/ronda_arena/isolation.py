@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+ALLOWED: Final = (
+    "a sandboxed bot reads its own package and what this one requires, and writes nothing"
+    " (docs/isolation.md); --isolation process does without"
+)
+"""For the author of a bot that was refused something."""
 
 
 class Level(StrEnum):

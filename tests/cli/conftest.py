@@ -48,11 +48,15 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def nobodys_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def nobodys_settings(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Keep the settings of whoever runs the tests out of them."""
     for name in list(os.environ):
         if name.startswith(_QUIET):
             monkeypatch.delenv(name)
+    # What plugins say of themselves is kept by their content: once for all tests is enough.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -47,8 +48,14 @@ class Mute(Fine):
 
 class Slow(Fine):
     def play(self, view):
-        print("I hold on", flush=True)
+        with open(__file__ + ".holds", "w") as told:  # a pipe, where somebody listens
+            told.write("I hold on")
         time.sleep(1000)  # a bot that never answers
+
+class Curious(Fine):
+    def play(self, view):
+        open(__file__ + ".notes", "w").close()
+        return view.hand[0]
 
 class Shy(Fine):
     class Answer:
@@ -56,18 +63,21 @@ class Shy(Fine):
     def play(self, view): return Shy.Answer()
 """
 HELPER = "def crash(view): raise ValueError('I hold ' + str(view.hand[0]))\n"
-NAMES = ("fine", "crash", "illegal", "number", "mute", "shy", "slow")
+NAMES = ("fine", "crash", "illegal", "number", "mute", "shy", "slow", "curious")
+WAYS = pytest.mark.parametrize("way", ["trusted", "process", "sandbox"])
 CARD = re.compile(r"\b(1[0-2]|[1-7])[OCEB]\b")
 LINE = BOTS.splitlines().index("        return hands_helper.crash(view)") + 1
 
 
 @pytest.fixture(autouse=True)
-def broken_bots(tmp_path: Path) -> Iterator[None]:
+def broken_bots(tmp_path: Path) -> Iterator[Path]:
     site = tmp_path / "bots"
     points = {name: f"hands:{name.capitalize()}" for name in NAMES}
     install(site, "hands", points, modules={"hands": BOTS, "hands_helper": HELPER})
+    info = next(site.glob("*.dist-info"))
+    (info / "RECORD").write_text("hands.py,,\nhands_helper.py,,\n")
     with importable(site):
-        yield
+        yield site
 
 
 def told(stderr: str) -> list[str]:
@@ -75,18 +85,19 @@ def told(stderr: str) -> list[str]:
     return [line for line in stderr.splitlines() if not line.startswith(("I hold", "made", "load"))]
 
 
-def match(run: Run, *bots: str, games: int = 5) -> tuple[str, list[str]]:
-    result = run("match", *bots, "--seed", "1", "--games", str(games), "-o", "json")
+def match(run: Run, way: str, *bots: str, games: int = 5) -> list[str]:
+    args = ("--isolation", way, "--seed", "1", "--games", str(games), "-o", "json")
+    result = run("match", *bots, *args)
     assert result.exit_code == 0
     assert json.loads(result.stdout)["games"] == games  # and nothing but it
-    return result.stderr, told(result.stderr)
+    return [re.sub(r", after \d+\.\d{3} s", "", line) for line in told(result.stderr)]
 
 
+@WAYS
 def test_who_broke_is_told_once_with_the_line_of_the_bots_own_code(
-    tmp_path: Path, run: Run
+    way: str, tmp_path: Path, run: Run
 ) -> None:
-    _, lines = match(run, "crash", "fine")
-    (line,) = lines
+    (line,) = match(run, way, "crash", "fine")
     about, _, place = line.partition(", at ")
     assert (
         about
@@ -95,78 +106,116 @@ def test_who_broke_is_told_once_with_the_line_of_the_bots_own_code(
     assert place == f"{tmp_path}/bots/hands.py:{LINE}; --traceback shows more"
 
 
+@WAYS
 @pytest.mark.parametrize(
     ("bot", "words"),
     [
         ("illegal", "illegal: it played a card that it does not hold"),
-        ("number", "protocol: play() answered with a number that is no card"),
-        ("mute", "crash: LookupError when it was made, at "),
-        ("shy", "protocol: play() answered with something but a card"),
+        ("number", r"protocol: play\(\) answered with (a number that is no|something but a) card"),
+        ("mute", "crash: LookupError when it was made"),
+        ("shy", r"protocol: play\(\) answered with something but a card"),
     ],
 )
 def test_every_kind_of_fault_is_told_and_none_tells_a_card(
-    bot: str, words: str, tmp_path: Path, run: Run
+    bot: str, words: str, way: str, tmp_path: Path, run: Run
 ) -> None:
     records = tmp_path / "r.jsonl"
-    result = run("match", "fine", bot, "--seed", "1", "--games", "3", "--records", str(records))
+    args = ("--seed", "1", "--games", "3", "--records", str(records), "--isolation", way)
+    result = run("match", "fine", bot, *args)
     (line,) = told(result.stderr)
-    assert line.startswith(f"{bot}@1 in seat 1 forfeits game 1 of 3: {words}")
+    assert re.match(rf"{bot}@1 in seat 1 forfeits game 1 of 3: {words}", line)
+    assert ("hands.py:" in line) is (bot == "mute")
     assert not CARD.search(line)
     faults = [json.loads(one)["fault"] for one in records.read_text().splitlines()]
     assert all(fault and not CARD.search(str(fault)) for fault in faults)
     assert str(tmp_path) not in records.read_text()
 
 
-def test_a_bot_that_takes_for_ever_is_ended_with_ctrl_c() -> None:
-    command = [sys.executable, "-m", "ronda_cli", "match", "slow", "fine"]
+@pytest.mark.parametrize("way", ["trusted", "process"])
+def test_a_bot_that_takes_for_ever_is_ended_with_ctrl_c(way: str, broken_bots: Path) -> None:
+    holds = broken_bots / "hands.py.holds"
+    os.mkfifo(holds)
+    command = [sys.executable, "-m", "ronda_cli", "match", "slow", "fine", "--isolation", way]
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment()) as child:
         try:
-            assert child.stderr
-            while b"I hold on" not in child.stderr.readline():
-                pass  # until it holds on
+            assert holds.read_text() == "I hold on"  # waits until it does
             child.send_signal(signal.SIGINT)
             _, err = child.communicate(timeout=30)
         finally:
             child.kill()
     assert child.returncode == 130
-    assert err.decode() == "0 of 1 games were played\ninterrupted\n"
+    assert told(err.decode()) == ["0 of 1 games were played", "interrupted"]
 
 
-def test_two_bots_that_break_are_both_told(run: Run) -> None:
-    _, lines = match(run, "crash", "mute")
+@WAYS
+def test_two_bots_that_break_are_both_told(way: str, run: Run) -> None:
+    lines = match(run, way, "crash", "mute")
     assert [line.partition("@")[0] for line in lines] == ["mute"]  # no game goes further
-    _, lines = match(run, "crash", "illegal", games=8)
+    lines = match(run, way, "crash", "illegal", games=8)
     assert sorted(line.partition("@")[0] for line in lines) == ["crash", "illegal"]
 
 
-def test_traceback_shows_all_of_it_without_our_own_frames(run: Run) -> None:
-    result = run("match", "crash", "fine", "--seed", "1", "--traceback")
+@WAYS
+def test_traceback_shows_all_of_it_without_our_own_frames(way: str, run: Run) -> None:
+    result = run("match", "crash", "fine", "--seed", "1", "--traceback", "--isolation", way)
     assert "Traceback (most recent call last):" in result.stderr
+    assert f'hands.py", line {LINE}, in deeper' in result.stderr
     assert 'hands_helper.py", line 1, in crash' in result.stderr
     assert re.search(r"^ValueError: I hold \d+[OCEB]$", result.stderr, re.MULTILINE)
     assert "ronda_arena" not in result.stderr
     assert "Traceback" not in result.stdout
 
 
-def test_traceback_names_an_answer_that_was_none(run: Run) -> None:
+@WAYS
+def test_traceback_names_an_answer_that_was_none(way: str, run: Run) -> None:
     def shown(bot: str) -> str:
-        return run("match", bot, "fine", "--seed", "1", "--traceback").stderr
+        args = ("--seed", "1", "--traceback", "--isolation", way)
+        return run("match", bot, "fine", *args).stderr
 
     assert re.search(r"^  it answered \d+[OCEB] \(Card\)$", shown("illegal"), re.MULTILINE)
-    assert "  it answered 77 (int)\n" in shown("number")
-    assert "  it answered something that cannot be shown (Answer)\n" in shown("shy")
+    assert " answered 77 (int)\n" in shown("number")
+    assert " answered something that cannot be shown" in shown("shy")
 
 
+def test_what_a_sandbox_refuses_is_told_with_what_it_allows(run: Run) -> None:
+    (line,) = match(run, "sandbox", "curious", "fine")
+    assert "crash: PermissionError when it was asked to play, at " in line
+    assert "reads its own package and what this one requires, and writes nothing" in line
+    assert match(run, "process", "curious", "fine") == []
+
+
+def test_a_bot_that_cannot_be_imported_in_a_sandbox_can_be_without(
+    broken_bots: Path, run: Run
+) -> None:
+    install(
+        broken_bots,
+        "reader",
+        {"reader": "reader:Fine"},
+        modules={"reader": f"open(__file__ + '.notes').read()\n{BOTS}"},
+    )
+    (broken_bots / "reader.py.notes").write_text("x")
+    info = next(broken_bots.glob("reader*.dist-info"))
+    (info / "RECORD").write_text("reader.py,,\n")
+    result = run("match", "reader", "greedy")
+    assert result.exit_code == 2
+    assert "cannot be imported: PermissionError" in result.stderr
+    assert "--isolation process" in result.stderr
+    # Its helper is of another package, which is a rival's: only without walls it is there.
+    assert run("match", "reader", "greedy", "--isolation", "process").exit_code == 0
+
+
+@WAYS
 @pytest.mark.parametrize("form", ["json", "jsonl"])
-def test_what_bots_print_is_no_data(form: str, run: Run) -> None:
-    result = run("match", "fine", "fine", "--seed", "1", "-o", form)
+def test_what_bots_print_is_no_data(form: str, way: str, run: Run) -> None:
+    result = run("match", "fine", "fine", "--seed", "1", "-o", form, "--isolation", way)
     assert json.loads(result.stdout)
-    assert "I hold" in result.stderr
-    assert "made" in result.stderr
-    result = run("bots", "list", "-o", form)
-    assert [json.loads(line) for line in result.stdout.splitlines()]
-    result = run("doctor", "-o", form)
-    assert [json.loads(line) for line in result.stdout.splitlines()]
+    here = way == "trusted"
+    assert ("I hold" in result.stderr) is here
+    assert ("made" in result.stderr) is here
+    for command in (("bots", "list"), ("doctor",)):
+        result = run(*command, "-o", form)
+        assert [json.loads(line) for line in result.stdout.splitlines()]
+        assert "loaded" not in result.stderr
 
 
 def test_what_bots_print_is_no_address_of_a_service(tmp_path: Path) -> None:
@@ -183,4 +232,5 @@ def test_what_bots_print_is_no_address_of_a_service(tmp_path: Path) -> None:
             child.kill()
             child.wait()
     assert (child.returncode, rest) == (0, b"")
-    assert b"loaded" in (tmp_path / "log").read_bytes()
+    assert b"fine" not in (tmp_path / "log").read_bytes()  # it can play, and nobody reads its print
+    assert b"loaded" not in (tmp_path / "log").read_bytes()

@@ -10,6 +10,7 @@ import pytest
 from tests.cli import golden
 from tests.cli.conftest import FORGED, RECORDS, ROOT, Run, ronda
 
+from ronda_arena.isolation import Check, IsolationReport, Level
 from ronda_cli import doctor, output
 from ronda_cli.output import Progress
 from ronda_core.rules import PRESETS
@@ -226,15 +227,30 @@ class TestMatch:
         )
 
     @pytest.mark.parametrize("isolation", ["process", "sandbox"])
-    def test_an_isolation_that_is_not_there_is_refused_with_4(
+    def test_an_isolation_that_is_asked_for_is_told_for_every_seat(
         self, isolation: str, run: Run
     ) -> None:
-        result = run(*self.ARGS, "--isolation", isolation)
-        assert (result.exit_code, result.stdout) == (4, "")
-        assert "trusted" in result.stderr
+        result = run(*self.ARGS, "--isolation", isolation, "-o", "json")
+        assert (result.exit_code, result.stderr) == (0, "")
+        seats = json.loads(result.stdout)["seats"]
+        assert [seat["isolation"] for seat in seats] == [isolation] * 2
 
-    def test_a_clock_that_nothing_can_keep_is_refused_with_4(self, run: Run) -> None:
-        assert run(*self.ARGS, "--clock", "1").exit_code == 4
+    def test_where_a_machine_enforces_less_it_is_refused_with_4_or_told(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        report = IsolationReport(Level.PROCESS, (), 0, "the kernel has no Landlock")
+        monkeypatch.setattr("ronda_arena.seating.probe", lambda nursery: report)
+        result = run(*self.ARGS, "--isolation", "sandbox")
+        assert (result.exit_code, result.stdout) == (4, "")
+        assert "no Landlock; give --isolation process" in result.stderr
+        result = run(*self.ARGS, "--clock", "1", "-o", "json")
+        assert result.exit_code == 0
+        assert "which is less than sandbox: the kernel has no Landlock" in result.stderr
+
+    def test_a_clock_takes_every_bot_out_of_this_process(self, run: Run) -> None:
+        data = json.loads(run(*self.ARGS, "--clock", "1+5", "-o", "json").stdout)
+        assert data["clock"] == {"per_decision": 1.0, "bank": 5.0}
+        assert {seat["isolation"] for seat in data["seats"]} == {"sandbox"}
 
     def test_a_file_that_cannot_be_written_is_2_before_anything_is_played(self, run: Run) -> None:
         result = run(*self.ARGS, "--records", "/nowhere/r.jsonl")
@@ -350,13 +366,55 @@ class TestDoctor:
         assert levels.count("fail") == 2
         assert result.exit_code == 1
 
+    def test_it_tells_what_is_enforced_here_canary_by_canary(
+        self, tmp_path: Path, run: Run
+    ) -> None:
+        told = run("doctor", "--database", str(tmp_path / "x.db")).stdout
+        assert re.search(
+            r"^ok +isolation: sandbox \(Landlock \d+, (\d+) of \1 canaries held\)$",
+            told,
+            re.MULTILINE,
+        )
+        for canary in ("fork", "write a file", "read password file", "make a stream socket"):
+            assert re.search(rf"^ok +isolation: cannot {canary}: ", told, re.MULTILINE)
+
+    @pytest.mark.parametrize(
+        ("report", "words"),
+        [
+            (
+                IsolationReport(Level.PROCESS, (), 5, "the library libseccomp is not installed"),
+                "apt install libseccomp2",
+            ),
+            (IsolationReport(Level.PROCESS, (), 0, "the kernel has no Landlock"), "Linux 5.13"),
+            (
+                IsolationReport(Level.PROCESS, (Check("fork", False),), 5, "a worker could fork"),
+                "a sandboxed bot could fork",
+            ),
+        ],
+    )
+    def test_a_machine_that_isolates_less_is_warned_of_with_what_to_do(
+        self,
+        report: IsolationReport,
+        words: str,
+        tmp_path: Path,
+        run: Run,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr("ronda_arena.seating.probe", lambda nursery: report)
+        result = run("doctor", "--database", str(tmp_path / "x.db"))
+        assert result.exit_code == 0
+        warned = [one for one in result.stdout.splitlines() if one.startswith("warn  isolation")]
+        assert warned[0].startswith("warn  isolation: process (")
+        assert report.problem in warned[0]
+        assert words in " ".join(warned)
+
     def test_it_looks_for_what_the_package_needs(self) -> None:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         needed = {
             tuple(re.match(r"([\w-]+)>=([\d.]+)", line).groups())
             for line in project["dependencies"]
         }  # type: ignore[union-attr] # it is there
-        assert set(doctor._NEEDED) == needed
+        assert {*doctor._NEEDED, *doctor._NEEDED_ON_LINUX} == needed
 
 
 class TestDatabase:

@@ -190,15 +190,16 @@ def test_no_line_of_grpc_itself_comes_before_ours() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_what_is_not_there_yet_is_said_by_the_help_and_by_the_refusal(run: Run) -> None:
+def test_help_says_who_runs_how_and_what_excludes_what_is_refused(run: Run) -> None:
     told = " ".join(run("match", "--help").stdout.split())
-    assert "How the bots are run: so far in this process only, as trusted" in told
-    assert "Seconds a decision: not yet" in told
-    for args in (["--clock", "1"], ["--isolation", "process"], ["--isolation", "sandbox"]):
-        result = run("match", "greedy", "random", *args)
-        assert result.exit_code == 4
-        assert "not there yet" in result.stderr
-        assert "--isolation trusted" not in result.stderr
+    assert "auto keeps ronda's own in this process and all others in a sandbox" in told
+    assert "with it no bot is in this process" in told
+    result = run("match", "greedy", "random", "--clock", "1", "--isolation", "trusted")
+    assert result.exit_code == 2
+    assert "exclude each other" in result.stderr
+    result = run("match", "greedy", "random", "--clock", "soon")
+    assert result.exit_code == 2
+    assert "0.5+10" in result.stderr
 
 
 def test_help_says_that_q_needs_enter(run: Run) -> None:

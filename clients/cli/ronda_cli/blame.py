@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -44,10 +45,19 @@ class Blame:
         took = "" if fault.seconds is None else f", after {fault.seconds:.3f} s"
         more = "" if self._whole else "; --traceback shows more"
         told = f"{who} in seat {seat} forfeits {game}: {fault.cause.value}: {fault.detail}"
-        output.note(text.one_line(f"{told}{took}{where}{more}"))
+        output.note(text.one_line(f"{told}{took}{where}{_hint(fault)}{more}"))
         if self._whole:
             for line in _whole(fault):
                 output.note(text.printable(line) if not line.startswith(" ") else _indented(line))
+
+
+def _hint(fault: BotFaultError) -> str:
+    """Say what a sandbox refuses, where a bot ran into it: it may be all that is wrong."""
+    if fault.seconds is None or not fault.detail.startswith("PermissionError"):
+        return ""
+    from ronda_arena.isolation import ALLOWED  # noqa: PLC0415 -- only where it is told
+
+    return f"; {ALLOWED}"
 
 
 def _frames(error: BaseException) -> list[tuple[FrameType, int]]:
@@ -75,19 +85,32 @@ def _place(error: BaseException) -> str:
 
 
 def _printed_place(log: bytes) -> str:
-    """Return where the bot's own code was when it broke, by the traceback in its log."""
-    found = _PLACE.findall(log.decode("utf-8", "replace"))
-    own = [(file, line) for file, line in found if f"/{_ARENA}/" not in file and file[0] != "<"]
-    return f"{own[-1][0]}:{own[-1][1]}" if own else ""
+    """Return where the bot's own code was when it broke, by the last traceback in its log."""
+    last = log.decode("utf-8", "replace").rpartition("Traceback (most recent call last)")[2]
+    found = [(file, line) for file, line in _PLACE.findall(last) if file[0] != "<"]
+    if not found:
+        return ""
+    home = _package_of(Path(found[0][0]))
+    file, line = next(one for one in reversed(found) if Path(one[0]).is_relative_to(home))
+    return f"{file}:{line}"
+
+
+def _package_of(file: Path) -> Path:
+    """Return the folder of the outermost package that a file belongs to, or the file itself."""
+    home = file
+    while home.with_name("__init__.py").is_file():
+        home = home.parent
+    return home
 
 
 def _whole(fault: BotFaultError) -> list[str]:
     """Return the traceback of a crash, or the answer that was none."""
     error = fault.__cause__
     if fault.seconds is not None:  # it ran in a process of its own: what is known is its log
-        return fault.log.decode("utf-8", "backslashreplace").splitlines() or [
-            "  it printed nothing"
-        ]
+        told = fault.log.decode("utf-8", "backslashreplace").splitlines()
+        if fault.answer is not None:
+            told.append(f"  it answered {_shown(fault.answer)}")
+        return told or ["  it printed nothing"]
     if error is None:
         return [f"  it answered {_shown(fault.answer)}"]
     frames = _frames(error)

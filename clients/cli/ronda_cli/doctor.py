@@ -31,13 +31,20 @@ _NEEDED: Final = (
     ("grpcio", "1.85.1"),
     ("grpcio-health-checking", "1.85.1"),
     ("grpcio-reflection", "1.85.1"),
+    ("msgspec", "0.20"),
     ("prometheus-client", "0.21"),
     ("protobuf", "7.35.1"),
     ("rich", "13.7"),
     ("sqlalchemy", "2.0.36"),
     ("structlog", "24.4"),
 )
-"""Equal to pyproject's dependencies by test."""
+_NEEDED_ON_LINUX: Final = (("landlockpy", "0.2"), ("pyseccomp", "0.1.2"))
+"""Equal to pyproject's dependencies by test, both together."""
+_REMEDIES: Final = {
+    "libseccomp": "install it (Debian and Ubuntu: apt install libseccomp2)",
+    "Landlock": "Linux 5.13 or newer has it, where it is among the kernel's security modules",
+}
+"""What to do where this machine isolates less, by a word of the problem."""
 _PORTS: Final = {50051: "--listen", 50052: "--health-listen", 9464: "--metrics-listen"}
 
 
@@ -82,6 +89,7 @@ def _checks(database: str) -> Iterator[Callable[[], Iterator[Finding]]]:
     yield _ports
     yield _terminal
     yield _configuration
+    yield _isolation
     yield _bots
 
 
@@ -95,7 +103,8 @@ def _python() -> Iterator[Finding]:
 
 def _packages() -> Iterator[Finding]:
     fine = []
-    for package, floor in _NEEDED:
+    needed = _NEEDED + (_NEEDED_ON_LINUX if sys.platform == "linux" else ())
+    for package, floor in needed:
         try:
             version = metadata.version(package)
         except metadata.PackageNotFoundError:
@@ -220,6 +229,33 @@ def _configuration() -> Iterator[Finding]:
     else:
         told = f"read {config.path()}" if settings else f"none at {config.path()}, none is needed"
         yield Finding("ok", f"configuration: {told}")
+
+
+def _isolation() -> Iterator[Finding]:
+    from ronda_arena.isolation import IsolationError  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.seating import probe  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.worker.nursery import Nursery  # noqa: PLC0415 -- not for `--help`
+
+    try:
+        with Nursery() as nursery:
+            report = probe(nursery)
+    except IsolationError as problem:
+        yield Finding("fail", f"isolation: {problem}", "bots of others cannot be run here")
+        return
+    landlock = f"Landlock {report.landlock_abi}" if report.landlock_abi else "no Landlock"
+    held = sum(check.held for check in report.checks)
+    canaries = f", {held} of {len(report.checks)} canaries held" if report.checks else ""
+    told = f"isolation: {report.level.value} ({landlock}{canaries})"
+    if not report.problem:
+        yield Finding("ok", told)
+    else:
+        advice = next((told for sign, told in _REMEDIES.items() if sign in report.problem), "")
+        yield Finding("warn", told, report.problem + (f": {advice}" if advice else ""))
+    for check in report.checks:
+        if check.held:
+            yield Finding("ok", f"isolation: cannot {check.name}", check.detail)
+        else:
+            yield Finding("warn", f"isolation: a sandboxed bot could {check.name}")
 
 
 def _bots() -> Iterator[Finding]:

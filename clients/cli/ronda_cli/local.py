@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeVar, cast
 
 from ronda_arena.discovery import discover
+from ronda_arena.isolation import Level
 from ronda_arena.table import play_match
 from ronda_bots.api import BotClass, SeatInfo, View
 from ronda_bots.registry import BotInfo, BotNotFoundError, Registry
@@ -29,10 +30,13 @@ _T = TypeVar("_T")
 SEAT = 0
 
 
-def find_bots(names: Sequence[str], registry: Registry | None = None) -> list[BotInfo]:
+def find_bots(
+    names: Sequence[str], registry: Registry | None = None, isolation: str = isolating.AUTO
+) -> list[BotInfo]:
     """Return the bots of these names, or say what is wrong."""
+    level = Level.SANDBOX if isolation == isolating.AUTO else Level(isolation)
     with output.aside():
-        registry = registry or discover()
+        registry = registry or discover(level=level)
     try:
         return [registry.find(name) for name in names]
     except BotNotFoundError as error:

@@ -74,7 +74,7 @@ def match(
     from ronda_arena.local import summarise  # noqa: PLC0415 -- not for `--help`
     from ronda_cli.local import find_bots, now  # noqa: PLC0415 -- not for `--help`
 
-    seated = find_bots(bots)
+    seated = find_bots(bots, isolation=isolation)
     tally = _Tally(games, output)
     blame = Blame([bot.identity for bot in seated], traceback, tally.make_room)
     try:

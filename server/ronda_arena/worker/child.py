@@ -13,6 +13,7 @@ import random
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from types import TracebackType
 from typing import Any, Final, NoReturn
 
 from ronda_arena.worker import wire
@@ -67,12 +68,23 @@ def _answer(seat: _Seat, kind: int, number: int, body: bytes) -> bytes:
     except _CrashError as crash:
         error = crash.__cause__
         assert error is not None
-        traceback.print_exception(error)
+        traceback.print_exception(error.with_traceback(_own_frames(error)))
         name = type(error).__name__.encode("ascii", "replace")[:40]
         said, value = Say.CRASH, bytes([crash.stage]) + name
     if isinstance(value, bytes):
         return SAY.pack(said, number, len(value)) + value
     return SAY.pack(said, number, value)
+
+
+def _own_frames(error: BaseException) -> TracebackType | None:
+    """Return the traceback of an error from the bot's own code on."""
+    trace = error.__traceback__
+    while trace:
+        name = str(trace.tb_frame.f_globals.get("__name__", ""))
+        if name.partition(".")[0] not in ("ronda_arena", "importlib"):
+            break
+        trace = trace.tb_next
+    return trace
 
 
 class _Seat:

@@ -120,7 +120,9 @@ class _Template:
                     return
 
     def _listen(self, pipe: int) -> None:
-        pid = self._by_pipe[pipe]
+        pid = self._by_pipe.get(pipe)
+        if pid is None:
+            return  # its worker was buried in the same round
         log = self._logs[pid]
         if not log.read():
             self._hang_up(pipe)
