@@ -1,9 +1,9 @@
-"""`ronda bots`: the bots that are installed, and what can be done with one."""
+"""`ronda bots`: the bots that are installed, and what their authors need."""
 
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -17,15 +17,18 @@ if TYPE_CHECKING:
     from ronda_bots.registry import BotInfo
 
 
-@click.group(
-    cls=LazyGroup,
-    where={
-        "list": ("ronda_cli.bots:list_", "List the installed bots."),
-        "serve": ("ronda_cli.bots_serve:serve", "Offer one to a server, and play from here."),
-    },
-)
+COMMANDS: Final = {
+    "list": ("ronda_cli.bots:list_", "Show the bots that can be seated."),
+    "new": ("ronda_cli.bots_new:new", "Make a package with a bot of your own."),
+    "check": ("ronda_cli.bots_check:check", "Find out whether a bot is fit to play."),
+    "debug": ("ronda_cli.bots_debug:debug", "Ask a bot again what it decided in a record."),
+    "serve": ("ronda_cli.bots_serve:serve", "Offer one to a server, and play from here."),
+}
+
+
+@click.group(cls=LazyGroup, where=COMMANDS)
 def bots() -> None:
-    """Show the installed bots, or offer one to a server."""
+    """Make bots, check them, show which there are, or offer one to a server."""
 
 
 @click.command("list")

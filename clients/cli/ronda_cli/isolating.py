@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +14,7 @@ from ronda_cli.output import ExitCode, Failure
 
 if TYPE_CHECKING:
     from ronda_arena.clock import Clock
+    from ronda_arena.isolation import Limits
     from ronda_arena.seating import Seating
     from ronda_bots.registry import BotInfo
 
@@ -52,17 +53,51 @@ clock = click.option(
 )
 
 
+like_server = click.option(
+    "--like-server",
+    is_flag=True,
+    help="Run bots as a server does: its isolation, half a second a decision and a bank of ten.",
+)
+
+
+def server_clock(isolation: str, clock: Clock | None) -> Clock:
+    """Return the clock of --like-server, which says how bots are run all by itself."""
+    from ronda_arena.customs import CLOCK  # noqa: PLC0415 -- not for `--help`
+
+    if isolation != AUTO or clock is not None:
+        raise click.UsageError(
+            "--like-server says the isolation and the clock: leave --isolation and --clock out"
+        )
+    return CLOCK
+
+
+def nobody(_info: BotInfo) -> bool:
+    """Say of no bot that it may run in this process."""
+    return False
+
+
 @contextmanager
 def seating(
-    bots: Sequence[BotInfo], isolation: str = AUTO, clock: Clock | None = None
+    bots: Sequence[BotInfo],
+    isolation: str = AUTO,
+    clock: Clock | None = None,
+    *,
+    trusted: Callable[[BotInfo], bool] | None = None,
+    hash_seed: int = 0,
+    limits: Limits | None = None,
 ) -> Iterator[Seating]:
-    """Yield what seats `bots`, and end all that it has started."""
-    from ronda_arena.isolation import IsolationError, Level  # noqa: PLC0415 -- not for `--help`
+    """Yield what seats `bots`, and end all that it has started.
+
+    `trusted` says who runs in this process; by default ronda's own, where nothing else was asked.
+    """
+    from ronda_arena.isolation import IsolationError, Level, Limits  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.seating import InProcess, Isolated  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.worker.nursery import Nursery  # noqa: PLC0415 -- not for `--help`
     from ronda_bots.installed import OURS  # noqa: PLC0415 -- not for `--help`
 
     def ours(info: BotInfo) -> bool:
+        if trusted is not None:
+            return trusted(info)
         return isolation == AUTO and clock is None and info.distribution == OURS
 
     if isolation == Level.TRUSTED:
@@ -79,7 +114,7 @@ def seating(
         return
     want = Level.SANDBOX if isolation == AUTO else Level(isolation)
     weak = isolation == AUTO or bool(os.environ.get(_WEAK))
-    with Nursery() as nursery:
+    with Nursery(limits or Limits(), hash_seed) as nursery:
         try:
             made = Isolated(
                 nursery, want=want, minimum=Level.PROCESS if weak else want, trusted=ours

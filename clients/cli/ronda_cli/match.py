@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 @click.option("--traceback", is_flag=True, help="Show all of it when a bot breaks.")
 @isolating.isolation
 @isolating.clock
+@isolating.like_server
 @options.output()
 @options.plain
 def match(
@@ -53,6 +54,7 @@ def match(
     traceback: bool,
     isolation: str,
     clock: Clock | None,
+    like_server: bool,
     output: str,
     plain: bool,
 ) -> None:
@@ -70,6 +72,9 @@ def match(
         raise click.UsageError(f"--players {players} needs {players} bots, one a seat")
     table = wishes.wished(rules, len(bots), target, hands, bots=True)
     sink.refuse_a_mixture(records, output)
+    if like_server:
+        clock = isolating.server_clock(isolation, clock)
+    from ronda_arena.customs import is_quick  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.local import games as play_games  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.local import summarise  # noqa: PLC0415 -- not for `--help`
     from ronda_cli.local import find_bots, now  # noqa: PLC0415 -- not for `--help`
@@ -79,7 +84,11 @@ def match(
     blame = Blame([bot.identity for bot in seated], traceback, tally.make_room)
     try:
         with ExitStack() as stack:
-            seating = stack.enter_context(isolating.seating(seated, isolation, clock))
+            seating = stack.enter_context(
+                isolating.seating(
+                    seated, isolation, clock, trusted=is_quick if like_server else None
+                )
+            )
             levels = [seating.level(bot).value for bot in seated]
             file = stack.enter_context(Sink(records)) if records else None
             played = play_games(

@@ -31,6 +31,8 @@ STAGES: Final = (
     "it was asked to play",
 )
 """Where a bot may crash, by the first byte of a crash's body."""
+HASH_SEED: Final = "PYTHONHASHSEED"
+"""What the chance of a worker's process follows, beside what its bot is given."""
 _IMPORT, _MAKE, _OBSERVE, _DECLARE, _PLAY = range(5)
 _READ: Final = 1 << 16
 
@@ -101,7 +103,8 @@ class _Seat:
         bot_class = _load(path, module, attribute)
         self.info = wire.unpack_seat(seat)
         seed = int.from_bytes(seed, "big")
-        random.seed(seed)  # so that even what uses the module's own chance repeats
+        # So that even what uses the module's own chance repeats.
+        random.seed(seed + int(os.environ.get(HASH_SEED, "0")))
         try:
             bot = bot_class(self.info, random.Random(seed))
             self._play = bot.play

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from ronda_arena.isolation import Level, Limits, WorkerLostError
 from ronda_arena.worker import wire
+from ronda_arena.worker.child import HASH_SEED
 
 _MOST: Final = 1 << 20
 _KEPT_ENVIRONMENT: Final = ("LD_LIBRARY_PATH", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
@@ -63,8 +64,18 @@ class Remains(NamedTuple):
 class Nursery:
     """The workers of this process."""
 
-    def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008 -- it is frozen
+    def __init__(
+        self,
+        limits: Limits = Limits(),  # noqa: B008 -- it is frozen
+        hash_seed: int = 0,
+    ) -> None:
+        """Start nothing yet.
+
+        `hash_seed` is what the order of sets and the module `random` follow in its workers: a bot
+        that decides otherwise under another takes chance from elsewhere than it was given.
+        """
         self.limits = limits
+        self._hash_seed = hash_seed
         self.landlock_abi = 0
         self.problem = ""
         self._lock = threading.Lock()
@@ -136,7 +147,7 @@ class Nursery:
                 stdout=subprocess.DEVNULL,
                 stderr=None,
                 cwd="/",
-                env=_environment(),
+                env=_environment() | {HASH_SEED: str(self._hash_seed)},
                 pass_fds=[its.fileno()],
                 process_group=0,
             )
@@ -182,7 +193,6 @@ def _environment() -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "PATH": "/usr/bin:/bin",
-        "PYTHONHASHSEED": "0",
     }
     return fixed | {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
 

@@ -87,6 +87,16 @@ class WorkerSeat:
         """What its last answer took."""
         return self._worker.seconds
 
+    @property
+    def pid(self) -> int:
+        """The number of its worker's process."""
+        return self._worker.pid
+
+    @property
+    def log(self) -> bytes:
+        """What the bot has printed, for its owner alone: known when it has ended."""
+        return self._worker.remains.log if self._worker.remains else b""
+
     def play(self, view: View) -> Card:
         """Return the card that the bot plays, one of `view.hand`."""
         said, number = self._ask(Ask.PLAY, view)

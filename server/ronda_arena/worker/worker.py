@@ -58,6 +58,11 @@ class Worker:
         self.remains: Remains | None = None
         """What is known of it since it has ended."""
 
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return self._pid
+
     def ask(self, kind: Ask, body: bytes, limit: float) -> tuple[Say, int | bytes]:
         """Return what it says within `limit` seconds; after a `BotFaultError` it is no more."""
         sock = self._socket

@@ -1,0 +1,289 @@
+"""Whether a bot is fit to play: legal everywhere, the same under one seed, and what it takes.
+
+Every game of a checkup is a game of `ronda match` with a seed, so whatever is found can be seen
+again by one command.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from ronda_arena.clock import Clock
+from ronda_arena.fault import BotFaultError
+from ronda_arena.seating import Seating
+from ronda_arena.table import play_match
+from ronda_arena.watched import Watch, WatchedSeating
+from ronda_bots.registry import BotInfo
+from ronda_core.fair import seeded_master
+from ronda_core.record import Record
+from ronda_core.rules import PRESETS, Settings, settings
+
+_LONG: Final = 50
+"""Hands of the matches in which one worker lives long."""
+_ROUND: Final = 20
+"""Hands that one table plays at least before the next has its turn."""
+_ENOUGH: Final = 3
+"""Faults at one table after which it plays no more."""
+_SAME_HANDS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """One match of a checkup."""
+
+    rules: Settings
+    bots: tuple[str, ...]
+    """As they are called, by seat."""
+    seat: int
+    """Of the bot that is checked."""
+    seed: int
+
+    def command(self) -> tuple[str, ...]:
+        """Return the words of the command that plays it again and writes its record."""
+        rules = self.rules
+        length = ("--hands", str(rules.length)) if rules.length else ()
+        return (
+            *("ronda", "match", *self.bots, "--rules", rules.preset.name),
+            *(*length, "--seed", str(self.seed), "--records", "-"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something that makes a bot unfit, and where it was seen first."""
+
+    problem: str
+    game: Game
+    hand: int
+    """0: before the first deal."""
+    play: int
+    """The card of the hand that was asked for, or 0: it was not asked to play."""
+    log: bytes = b""
+    times: int = 1
+
+
+class Played(NamedTuple):
+    """What was played at one table."""
+
+    preset: str
+    players: int
+    hands: int
+    games: int
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a checkup found."""
+
+    bot: BotInfo
+    wanted: int
+    """Hands of each preset."""
+    played: tuple[Played, ...]
+    repeated: int
+    """Games that were played again to be compared."""
+    troubles: tuple[Trouble, ...]
+    watch: Watch
+    seconds: float
+
+    @property
+    def fit(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.troubles
+
+    def hands_of(self, preset: str) -> int:
+        """Return how many hands of a preset were played."""
+        return sum(one.hands for one in self.played if one.preset == preset)
+
+
+class Checkup:
+    """One bot against `random` and `greedy`, at every table that there is."""
+
+    def __init__(
+        self,
+        bot: BotInfo,
+        rivals: Sequence[BotInfo],
+        seatings: Sequence[Seating],
+        *,
+        called: str = "",
+        clock: Clock | None = None,
+        seed: int = 1,
+        now: Callable[[], str],
+    ) -> None:
+        """Check `bot`, run by the first of `seatings`.
+
+        Games are repeated under each of them: they differ in what a bot may not depend on.
+        """
+        self._bot = bot
+        self._called = called or bot.identity
+        self._rivals = [replace(rival) for rival in rivals]  # of itself it is not the same one
+        self._clock = clock
+        self._seed = seed
+        self._now = now
+        self.watch = Watch()
+        self._seating = WatchedSeating(bot, seatings[0], self.watch)
+        self._elsewhere = WatchedSeating(bot, seatings[-1], Watch())
+        self._troubles: dict[tuple[str, ...], Trouble] = {}
+
+    def run(
+        self, hands: int, seconds: float, told: Callable[[int], None] = lambda _: None
+    ) -> Findings:
+        """Play `hands` of every preset, or as many as `seconds` allow, an equal share of each.
+
+        `told` is called with the hands that were played so far.
+        """
+        began = time.monotonic()
+        repeated = self._repeat()
+        tables = [
+            _Table(settings(preset.name, players), -(-hands // len(preset.players)))
+            for preset in PRESETS.values()
+            for players in preset.players
+        ]
+        while any(table.open for table in tables):
+            for table in tables:
+                self._play_round(table, began + seconds if seconds else None)
+                told(sum(one.hands for one in tables))
+            if seconds and time.monotonic() > began + seconds:
+                break
+        return Findings(
+            self._bot,
+            hands,
+            tuple(
+                Played(one.rules.preset.name, one.rules.players, one.hands, one.games)
+                for one in tables
+            ),
+            repeated,
+            tuple(self._troubles.values()),
+            self.watch,
+            time.monotonic() - began,
+        )
+
+    def _play_round(self, table: _Table, until: float | None) -> None:
+        goal = table.hands + _ROUND
+        while table.open and table.hands < goal:
+            game = self._game(table.next_rules(), table.games)
+            record = self._play(game, self._seating)
+            table.hands += len(record.hands)
+            table.games += 1
+            table.faults += record.fault is not None and record.fault.seat == game.seat
+            if until and time.monotonic() > until:
+                return
+
+    def _game(self, rules: Settings, number: int) -> Game:
+        """Return the game of a number: the seat goes round, and so do the rivals."""
+        seat = number % rules.players
+        bots = [
+            self._called if at == seat else self._rivals[(number + at) % len(self._rivals)].name
+            for at in range(rules.players)
+        ]
+        return Game(rules, tuple(bots), seat, self._seed + number)
+
+    def _play(self, game: Game, seating: Seating) -> Record:
+        by_name = {rival.name: rival for rival in self._rivals}
+        bots = [
+            self._bot if at == game.seat else by_name[name] for at, name in enumerate(game.bots)
+        ]
+        faults: list[BotFaultError] = []
+
+        def blame(seat: int, fault: BotFaultError) -> None:
+            if seat == game.seat:
+                faults.append(fault)
+
+        record = play_match(
+            "local-0",
+            game.rules,
+            bots,
+            seeded_master(game.seed, 0),
+            now=self._now,
+            seating=seating,
+            clock=self._clock,
+            on_fault=blame,
+        )
+        for fault in faults:
+            self._note(fault.cause.value, fault.detail, game, *_end(record), fault.log)
+        return record
+
+    def _note(
+        self, cause: str, detail: str, game: Game, hand: int, play: int, log: bytes = b""
+    ) -> None:
+        """Keep a trouble, once for each kind."""
+        known = self._troubles.get((cause, detail))
+        if known:
+            self._troubles[cause, detail] = replace(known, times=known.times + 1)
+            return
+        self._troubles[cause, detail] = Trouble(f"{cause}: {detail}", game, hand, play, log)
+
+    def _repeat(self) -> int:
+        """Play a game at every table again and again, and compare; return how many games."""
+        count = 0
+        for rules in _same_tables():
+            for number in range(rules.players):
+                game = self._game(rules, number)
+                first = self._play(game, self._seating)
+                count += 1
+                if first.fault is not None:
+                    continue
+                for way, other in ((_SOMEHOW, self._seating), (_BY_HASH, self._elsewhere)):
+                    where = _difference(first, self._play(game, other))
+                    if where:
+                        self._note("determinism", way, game, *where)
+                        break
+        return count
+
+
+_SOMEHOW: Final = (
+    "in the same match, with the same seed, it decided otherwise the second time: it takes chance"
+    " from elsewhere than its rng, or its decisions depend on the time"
+)
+_BY_HASH: Final = (
+    "in the same match, with the same seed, it decided otherwise with another hash seed: it uses"
+    " the module random and not its rng, or its decisions depend on the order of a set"
+)
+
+
+class _Table:
+    """How far the hands of one preset and number of players are played."""
+
+    def __init__(self, rules: Settings, wanted: int) -> None:
+        self.rules = rules
+        self.wanted = wanted
+        self.hands = self.games = self.faults = 0
+
+    @property
+    def open(self) -> bool:
+        """Whether there is more to play."""
+        return self.hands < self.wanted and self.faults < _ENOUGH
+
+    def next_rules(self) -> Settings:
+        """Return the rules of the next game: to the target, then a long one, in turn."""
+        preset, players = self.rules.preset, self.rules.players
+        if not preset.targets or self.games % 2 == 0:
+            return self.rules
+        return settings(preset.name, players, length=min(_LONG, self.wanted - self.hands))
+
+
+def _same_tables() -> Iterator[Settings]:
+    for preset in PRESETS.values():
+        for players in preset.players:
+            length = _SAME_HANDS if preset.targets else 0
+            yield settings(preset.name, players, length=length)
+
+
+def _end(record: Record) -> tuple[int, int]:
+    """Return the hand and the play at which a match ended."""
+    if not record.hands:
+        return 0, 0
+    return len(record.hands), len(record.hands[-1].plays) + 1
+
+
+def _difference(one: Record, other: Record) -> tuple[int, int] | None:
+    """Return the first hand and play in which two records of one match differ."""
+    for number, (mine, its) in enumerate(zip(one.hands, other.hands, strict=False), 1):
+        for play, (card, another) in enumerate(zip(mine.plays, its.plays, strict=False), 1):
+            if card != another:
+                return number, play
+        if mine.declared != its.declared or len(mine.plays) != len(its.plays):
+            return number, 0
+    return None if len(one.hands) == len(other.hands) else _end(other)
