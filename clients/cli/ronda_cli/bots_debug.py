@@ -90,7 +90,7 @@ def debug(
         _write_json(record, at, answers)
         return
     shown = look(plain)
-    for line in [*_seen(record, at, shown), "", *_told(record, at, answers, shown)]:
+    for line in [*_seen(record, at, shown), "", *_told(record, at, answers)]:
         out.line(line)
     if record.fair is None or record.fair.master is None:
         out.note("the record shows no master: the bot was given other chance than it had then")
@@ -98,17 +98,20 @@ def debug(
 
 def _record(file: str, game: str) -> Record:
     """Return one record of a file, by its number or its id."""
-    count = 0
+    count, found = 0, None
     try:
         for count, line in enumerate(lines.records(file), 1):
             if game == str(count) or (line.record and line.record.id == game):
-                if line.record is None:
-                    raise Failure(f"line {line.number}: {line.problem}")
-                return line.record
+                found = line
+                break
     except Failure as failure:
         raise Failure(f"{file}: {failure}") from None
-    many = "1 record" if count == 1 else f"{count} records"
-    raise Failure(f"{file} holds {many}: there is no --game {game}")
+    if found is None:
+        many = "1 record" if count == 1 else f"{count} records"
+        raise Failure(f"{file} holds {many}: there is no --game {game}")
+    if found.record is None:
+        raise Failure(f"{file}:{found.number}: {found.problem}")
+    return found.record
 
 
 def _decisions(record: Record) -> list[Decision]:
@@ -207,7 +210,7 @@ def _seen(record: Record, at: Decision, shown: Look) -> Iterator[str]:
     yield from ansi(picture_lines(picture, shown), shown)
 
 
-def _told(record: Record, at: Decision, answers: Answers, shown: Look) -> Iterator[str]:
+def _told(record: Record, at: Decision, answers: Answers) -> Iterator[str]:
     who = text.name(answers.bot.identity)
     seated = text.name(record.seats[at.seat])
     instead = "" if who == seated else f" instead of {seated}"
