@@ -229,7 +229,7 @@ class Checkup:
                     where = _difference(first, self._play(game, other))
                     if where:
                         self._note("determinism", way, game, *where)
-                        break
+                        return count
         return count
 
 

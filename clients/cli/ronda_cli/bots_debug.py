@@ -41,7 +41,11 @@ class Answers:
 @click.command()
 @click.argument("file", metavar="RECORD")
 @click.option("--hand", type=int, help="The hand, from 1.")
-@click.option("--play", type=int, help="The card of that hand, from 1; 0: its first declaration.")
+@click.option(
+    "--play",
+    metavar="N|CARD",
+    help="The play of that hand, from 1, or its card, such as 7O; 0: the first declaration.",
+)
 @click.option("--declare", is_flag=True, help="The declaration of the batch of --play instead.")
 @click.option("--seat", type=int, help="Whose declaration; of a play it only has to be right.")
 @click.option("--game", default="1", show_default=True, help="Which record: its number, or its id.")
@@ -55,7 +59,7 @@ class Answers:
 def debug(
     file: str,
     hand: int | None,
-    play: int | None,
+    play: str | None,
     declare: bool,
     seat: int | None,
     game: str,

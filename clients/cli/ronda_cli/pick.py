@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ronda_cli.output import Failure
+from ronda_core.cards import BadCardError, parse_card
 
 if TYPE_CHECKING:
     from ronda_arena.decisions import Decision
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 def pick(
     made: Sequence[Decision],
     hand: int | None,
-    play: int | None,
+    named: str | None,
     *,
     declare: bool,
     seat: int | None,
@@ -24,7 +25,7 @@ def pick(
 
     Without numbers it is the last one of a match that ended by a bot's fault.
     """
-    if hand is None and play is None and not declare:
+    if hand is None and named is None and not declare:
         if forfeit and made[-1].chosen is None:
             return made[-1]
         raise Failure(f"which decision? --hand {_range(made[-1].hand)} and --play say it")
@@ -32,6 +33,7 @@ def pick(
     here = [one for one in made if one.hand == hand]
     if not here:
         raise Failure(f"there is no --hand {hand}: the match has {_range(made[-1].hand)}")
+    play = _number(here, hand, named)
     if declare or play == 0:
         return _declaration(here, hand, play, seat)
     plays = {one.play: one for one in here if not one.declares}
@@ -47,6 +49,20 @@ def pick(
         whose = f"those of seat {seat} are {own}" if own else f"seat {seat} has none"
         raise Failure(f"play {play} of hand {hand} is of seat {found.seat}: {whose}")
     return found
+
+
+def _number(here: Sequence[Decision], hand: int, named: str | None) -> int | None:
+    """Return which play of a hand is meant by its number or by its card."""
+    if named is None or named.isdecimal():
+        return None if named is None else int(named)
+    try:
+        card = parse_card(named.upper())
+    except BadCardError:
+        raise Failure(f"--play {named}: a play is a number, or a card such as 7O") from None
+    found = [one.play for one in here if not one.declares and one.chosen == card]
+    if not found:
+        raise Failure(f"nobody played {card} in hand {hand}")
+    return found[0]
 
 
 def _declaration(
