@@ -11,9 +11,12 @@ from ronda_cli import options
 from ronda_cli import output as out
 from ronda_cli.lazy import LazyGroup
 from ronda_cli.look import look
-from ronda_cli.text import name, one_line
+from ronda_cli.text import name, one_line, width
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ronda_arena.worker.nursery import Nursery
     from ronda_bots.registry import BotInfo
 
 
@@ -37,17 +40,20 @@ def bots() -> None:
 def list_(output: str, plain: bool) -> None:
     """List the installed bots.
 
-    What cannot play is told on stderr, with the package that brought it; it stops nothing.
+    Beside its package stands where `ronda match` runs a bot: in this process (trusted), or as shut
+    in as this machine can. What cannot play is told on stderr, with the package that brought it; it
+    stops nothing.
     """
     from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.worker.nursery import Nursery  # noqa: PLC0415 -- not for `--help`
 
-    with out.aside():
-        found = discover()
+    with out.aside(), Nursery() as nursery:
+        found = discover(nursery=nursery)
+        levels = _levels(found.bots, nursery)
     if output == "table":
-        for bot in found.bots:
-            _tell(bot, plain)
+        _tell(found.bots, levels, plain)
     else:
-        data = [_data(bot) for bot in found.bots]
+        data = [{**_data(bot), "isolation": levels[bot.identity]} for bot in found.bots]
         broken = [
             {"name": one.name, "distribution": one.distribution, "problem": one.problem}
             for one in found.broken
@@ -68,23 +74,41 @@ def _data(bot: BotInfo) -> dict[str, str]:
     return {field: str(getattr(bot, field)) for field in fields}
 
 
-def _tell(bot: BotInfo, plain: bool) -> None:
-    data = {key: one_line(value, 200) for key, value in _data(bot).items()}
-    who = f"{name(data['name'])}@{name(data['version'])}"
-    source = f"{name(data['distribution'])} {name(data['distribution_version'], otherwise='')}"
+def _levels(bots: Sequence[BotInfo], nursery: Nursery) -> dict[str, str]:
+    """Return where each bot is run; what this machine enforces is looked at only if it matters."""
+    from ronda_arena.seating import probe  # noqa: PLC0415 -- not for `--help`
+    from ronda_bots.installed import OURS  # noqa: PLC0415 -- not for `--help`
+
+    theirs = any(bot.distribution != OURS for bot in bots)
+    level = probe(nursery).level.value if theirs else ""
+    return {bot.identity: "trusted" if bot.distribution == OURS else level for bot in bots}
+
+
+def _tell(bots: Sequence[BotInfo], levels: Mapping[str, str], plain: bool) -> None:
+    """Write a table, or where it has no room a block for each bot."""
+    rows = []
+    for bot in bots:
+        data = {key: one_line(value, 200) for key, value in _data(bot).items()}
+        source = f"{name(data['distribution'])} {name(data['distribution_version'], otherwise='')}"
+        who = f"{name(data['name'])}@{name(data['version'])}"
+        rows.append((who, source.strip(), levels[bot.identity], data["description"]))
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)][:3]
     shown = look(plain)
-    if plain or not shown.screen:
-        out.line(f"{who:<24}  {source.strip():<24}  {data['description']}".rstrip())
-        return
-    if shown.width < 80:
-        out.line(f"{who}  {source}".rstrip())
-        start = "  "
-    else:
-        start = f"{who:<20}  {source.strip():<18}  "
-    rest = "  " if shown.width < 80 else " " * len(start)
-    if data["description"] or start.strip():
-        out.line(
-            textwrap.fill(
-                data["description"], shown.width, initial_indent=start, subsequent_indent=rest
+    for *facts, description in rows:
+        table = [
+            fact + " " * (room - width(fact)) for fact, room in zip(facts, widths, strict=True)
+        ]
+        start = "  ".join(table) + "  "
+        if plain or not shown.screen:
+            out.line(f"{start}{description}".rstrip())
+            continue
+        rest = " " * len(start)
+        if shown.width < 80:
+            out.line("  ".join(facts))
+            start = rest = "  "
+        if description or start.strip():
+            out.line(
+                textwrap.fill(
+                    description, shown.width, initial_indent=start, subsequent_indent=rest
+                )
             )
-        )

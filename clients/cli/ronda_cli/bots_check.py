@@ -88,10 +88,11 @@ def check(
             for hash_seed in ((0,) if trusted else (0, 1))
         ]
         how = seatings[0].level(subject).value
-        progress = out.Progress("hands", hands * _PRESETS)
+        total = hands * _PRESETS
+        progress = out.Progress("hands", total)
         checkup = Checkup(subject, rivals, seatings, called=bot, clock=clock, seed=seed, now=now)
         try:
-            found = checkup.run(hands, seconds, progress.step)
+            found = checkup.run(hands, seconds, lambda done: progress.step(min(done, total)))
         finally:
             progress.close()
     flags = _flags(isolation, clock, like_server)
@@ -131,9 +132,9 @@ def _told(
     timed = f"with {clock.per_decision:g} s a decision" if clock else "without a clock"
     if clock and clock.bank:
         timed += f" and {clock.bank:g} s more"
-    yield f"{who}: {', '.join(watch.methods)}"
+    yield from _wrapped(f"{who}: {', '.join(watch.methods)}", shown)
     where = {"trusted": "in this process", "process": "in a process of its own"}
-    yield f"run {where.get(how, 'in a sandbox')}, {timed}"
+    yield from _wrapped(f"run {where.get(how, 'in a sandbox')}, {timed}", shown)
     yield ""
     rows = [{key: str(value) for key, value in one._asdict().items()} for one in found.played]
     yield from tables.lines(rows, shown.width, left=("preset",))
@@ -144,19 +145,23 @@ def _told(
             yield ""
     if watch.starts:
         later = f", later {_time(median(watch.starts[1:]))}" if watch.starts[1:] else ""
-        yield f"start: {_time(watch.starts[0])} the first time{later}"
+        yield from _wrapped(f"start: {_time(watch.starts[0])} the first time{later}", shown)
     if watch.memory:
-        yield _memory(watch.memory)
+        yield from _wrapped(_memory(watch.memory), shown)
     yield f"repeated: {found.repeated} games, each three times"
     yield ""
     for trouble in found.troubles:
         yield from _trouble(trouble, flags, shown)
     most = min(found.hands_of(one.preset) for one in found.played)
     if most < found.wanted and found.fit:
-        yield f"only {most} hands of each preset were played in {found.seconds:.0f} s: --seconds"
+        yield from _wrapped(
+            f"only {most} of {found.wanted} hands of each preset were played: --seconds says how"
+            " long there is",
+            shown,
+        )
     many = sum(one.hands for one in found.played)
     games = sum(one.games for one in found.played)
-    yield f"{many} hands in {games} games, {found.seconds:.0f} s"
+    yield from _wrapped(f"{many} hands in {games} games, {found.seconds:.0f} s", shown)
     yield f"{who} is fit to play" if found.fit else f"{who} is not fit to play"
 
 
@@ -194,7 +199,7 @@ def _time(seconds: float) -> str:
 
 def _memory(memory: list[int]) -> str:
     first, last, most = memory[0], memory[-1], max(memory)
-    grown = f"{(last - first) / 2**20:+.1f} MiB in one life of {len(memory)} looks"
+    grown = f"{(last - first) / 2**20:+.1f} MiB over a long match"
     return f"memory: {first / 2**20:.1f} MiB when made, {most / 2**20:.1f} at most, {grown}"
 
 
