@@ -269,3 +269,4 @@ class TestLikeServer:
         told = re.search(r"`--like-server` plays with `([\d.+]+)`", page)
         assert told
         assert Clock.parse(told[1]) == CLOCK
+        assert Clock(0.5, 10.0) == CLOCK, "the help says it in words"

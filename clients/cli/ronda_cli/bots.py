@@ -95,10 +95,8 @@ def _tell(bots: Sequence[BotInfo], levels: Mapping[str, str], plain: bool) -> No
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)][:3]
     shown = look(plain)
     for *facts, description in rows:
-        table = [
-            fact + " " * (room - width(fact)) for fact, room in zip(facts, widths, strict=True)
-        ]
-        start = "  ".join(table) + "  "
+        sized = zip(facts, widths, strict=True)
+        start = "".join(fact + " " * (room - width(fact) + 2) for fact, room in sized)
         if plain or not shown.screen:
             out.line(f"{start}{description}".rstrip())
             continue
