@@ -163,6 +163,8 @@ def _with_what_it_needs(distribution: Distribution, site: _Site) -> Iterator[Dis
             wanted = _NEEDED.match(line)
             if not wanted or (only_with and _key(only_with[1]) not in extras):
                 continue
+            if _name(one) == OURS and not only_with:
+                continue  # what a server needs; a bot has what of it is loaded for everybody
             key = _key(wanted[1])
             asked = frozenset(_key(extra.strip()) for extra in (wanted[2] or "").split(","))
             needed = site.by_name.get(key)

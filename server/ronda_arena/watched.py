@@ -50,6 +50,9 @@ class WatchedSeating:
         self._seating = seating
         self._here = InProcess()
         self._watch = watch
+        self.want = seating.want
+        self.granted = seating.granted
+        self.report = seating.report
 
     def level(self, info: BotInfo) -> Level:
         """Return how a bot is run."""

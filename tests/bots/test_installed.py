@@ -58,6 +58,16 @@ def test_a_bot_may_read_its_own_files_and_those_of_what_it_requires(tmp_path: Pa
     assert plugin.origin.listed == (str(tmp_path),)
 
 
+def test_requiring_ronda_brings_what_its_extra_needs_and_nothing_of_a_server(
+    tmp_path: Path,
+) -> None:
+    bot(tmp_path, requires=("ronda[gym]",))
+    library(tmp_path, "ronda", ("server-thing", "learning; extra == 'gym'"))
+    for name in ("server-thing", "learning"):
+        library(tmp_path, name)
+    assert names(only(tmp_path)) == {"mine.py", "learning.py"}
+
+
 @pytest.mark.parametrize("way", ["rival", "through"])
 def test_a_rivals_code_is_not_to_be_read_by_requiring_it(tmp_path: Path, way: str) -> None:
     bot(tmp_path, requires=(way,))

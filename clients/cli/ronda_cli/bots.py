@@ -31,7 +31,7 @@ COMMANDS: Final = {
 
 @click.group(cls=LazyGroup, where=COMMANDS)
 def bots() -> None:
-    """Make bots, check them, show which there are, or offer one to a server."""
+    """Make, check, debug, list and offer bots."""
 
 
 @click.command("list")

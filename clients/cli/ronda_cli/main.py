@@ -20,7 +20,10 @@ COMMANDS: Final = {
     "replay": ("ronda_cli.replay:replay", "Step through a recorded match."),
     "verify": ("ronda_cli.verify:verify", "Check records: rules, deals and results."),
     "rules": ("ronda_cli.rules:rules", "Explain the game and its four presets."),
-    "bots": ("ronda_cli.bots:bots", "Make bots, check them, show which there are, or offer one to a server."),
+    "bots": (
+        "ronda_cli.bots:bots",
+        "Make, check, debug, list and offer bots.",
+    ),
     "demo": ("ronda_cli.demo:demo", "See it all in a minute."),
     "serve": ("ronda_cli.serve:serve", "Run the game service."),
     "admin": ("ronda_cli.admin:admin", "Look after a running service."),

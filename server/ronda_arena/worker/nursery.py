@@ -21,7 +21,6 @@ from ronda_arena.isolation import Level, Limits, WorkerLostError
 from ronda_arena.worker import wire
 from ronda_arena.worker.child import HASH_SEED
 
-_MOST: Final = 1 << 20
 _KEPT_ENVIRONMENT: Final = ("LD_LIBRARY_PATH", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 _BOOT: Final = """\
 import sys
@@ -158,7 +157,9 @@ class Nursery:
     def _ask(self, order: Sequence[Any], passed: socket.socket | None = None) -> Any:
         try:
             fds = [passed.fileno()] if passed else []
-            socket.send_fds(self._control, [wire.pack(order)], fds)
+            data = wire.pack_order(order)
+            sent = socket.send_fds(self._control, [data], fds)
+            self._control.sendall(data[sent:])
         except OSError as problem:
             self._end()
             raise WorkerLostError("the workers' template has ended") from problem
@@ -166,13 +167,13 @@ class Nursery:
 
     def _reply(self) -> Any:
         try:
-            data = self._control.recv(_MOST)
+            told = wire.read_order(self._control, b"")
         except OSError:
-            data = b""
-        if not data:
+            told = None
+        if told is None:
             self._end()
             raise WorkerLostError("the workers' template has ended")
-        return wire.unpack(data)
+        return told
 
     def _end(self) -> None:
         if self._process is None:

@@ -108,7 +108,7 @@ class _Template:
 
     def greet(self) -> None:
         """Say that it is ready, and what it can do."""
-        self._control.sendall(wire.pack((confine.landlock_abi(), self.problem)))
+        self._control.sendall(wire.pack_order((confine.landlock_abi(), self.problem)))
 
     def run(self) -> None:
         """Do what is asked until whoever asks is gone."""
@@ -137,17 +137,18 @@ class _Template:
     def _obey(self) -> bool:
         try:
             data, passed, _, _ = socket.recv_fds(self._control, _MOST, 1)
+            order = wire.read_order(self._control, data) if data else None
         except ConnectionError:  # it went without reading the last answer
             return False
-        if not data:
+        if order is None:
             return False
-        what, *details = wire.unpack(data)
+        what, *details = order
         answer: object
         if what == "spawn":
             answer = self._spawn(Order(*details), passed[0])
         else:
             answer = self._bury(details[0])
-        self._control.sendall(wire.pack(answer))
+        self._control.sendall(wire.pack_order(answer))
         return True
 
     def _spawn(self, order: Order, sock: int) -> int:

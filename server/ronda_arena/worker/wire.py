@@ -8,6 +8,7 @@ number, a short text or a view: no pickle, no marshal.
 
 from __future__ import annotations
 
+import socket
 import struct
 from collections.abc import Sequence
 from enum import IntEnum
@@ -74,6 +75,9 @@ SAY: Final = struct.Struct(">BIH")
 MOST_BODY: Final = 4096
 WITH_BODY: Final = frozenset({Say.CRASH, Say.TEXT})
 
+_LENGTH: Final = struct.Struct(">I")
+_MOST_AT_ONCE: Final = 1 << 20
+
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder().decode
 
@@ -86,6 +90,22 @@ def pack(value: object) -> bytes:
 def unpack(data: bytes) -> Any:
     """Return the plain data that `pack` made bytes of."""
     return _decode(data)
+
+
+def pack_order(value: object) -> bytes:
+    """Return plain data as bytes that say how many they are: a stream keeps no borders."""
+    body = _encode(value)
+    return _LENGTH.pack(len(body)) + body
+
+
+def read_order(sock: socket.socket, data: bytes) -> Any:
+    """Return what `pack_order` packed, of which `data` has come; None where the rest never does."""
+    while len(data) < _LENGTH.size or len(data) < _LENGTH.size + _LENGTH.unpack_from(data)[0]:
+        more = sock.recv(_MOST_AT_ONCE)
+        if not more:
+            return None
+        data += more
+    return _decode(data[_LENGTH.size :])
 
 
 def pack_seat(seat: SeatInfo) -> list[object]:

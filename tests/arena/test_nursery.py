@@ -1,0 +1,61 @@
+"""Orders to the workers' template, and its answers, may be of any length."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from ronda_arena.isolation import Level, Limits
+from ronda_arena.worker import wire
+from ronda_arena.worker.nursery import Cradle, Nursery
+from ronda_arena.worker.wire import Ask
+from ronda_arena.worker.worker import Worker
+
+
+def test_a_worker_may_be_given_thousands_of_files_to_read(tmp_path: Path) -> None:
+    for number in range(3000):
+        (tmp_path / f"{number:0>100}.py").touch()
+    reads = tuple(sorted(str(file) for file in tmp_path.iterdir()))
+    with Nursery() as nursery:
+        nursery.start()
+        level = Level.PROCESS if nursery.problem else Level.SANDBOX
+        worker = Worker(nursery, Cradle(level, reads))
+        question = wire.pack(((), "ronda_bots.greedy", "Greedy"))
+        said, body = worker.ask(Ask.ABOUT, question, 10)
+        assert (said, b"1.0.0" in bytes(body)) == (wire.Say.TEXT, True)
+        worker.end()
+
+
+def test_a_log_of_any_length_comes_back_whole(tmp_path: Path) -> None:
+    (tmp_path / "loud.py").write_text("print('x' * 300_000, 'end')\n")
+    with Nursery(Limits(log_kept=1 << 20)) as nursery:
+        worker = Worker(nursery, Cradle(Level.PROCESS))
+        worker.ask(Ask.ABOUT, wire.pack(([str(tmp_path)], "loud", "Bot")), 10)
+        assert worker.end().log == b"x" * 300_000 + b" end\n"
+
+
+@pytest.mark.parametrize("size", [0, 1, 100_000])
+def test_an_order_is_read_whole_however_it_comes(size: int) -> None:
+    data = wire.pack_order(["spawn", "x" * size])
+    mine, its = socket.socketpair()
+
+    def send() -> None:
+        for at in range(0, len(data), 997):
+            mine.sendall(data[at : at + 997])
+
+    with mine, its:
+        sender = threading.Thread(target=send)
+        sender.start()
+        assert wire.read_order(its, b"") == ["spawn", "x" * size]
+        sender.join()
+
+
+def test_an_order_that_ends_too_soon_is_none() -> None:
+    mine, its = socket.socketpair()
+    with mine, its:
+        mine.sendall(wire.pack_order(["bury", 7])[:-1])
+        mine.shutdown(socket.SHUT_WR)
+        assert wire.read_order(its, b"") is None
