@@ -132,13 +132,10 @@ class Connection:
             return self._sent() + frames.over(self._remotes.told_all(place))
         if not place.decides or place.asked == game.opened:
             return None
-        place.asked = game.opened
-        now = self._now()
-        if place.handed[0] != game.opened:
-            place.handed = (game.opened, now)
         view = audience.view_parts(place.seat)
-        due = self._remotes.judge.due(live)
-        return frames.sent_time(now) + frames.decision(place, view, due, bot.round_trip)
+        now = self._now()
+        place.ask(now, self._remotes.judge.due(live))
+        return frames.sent_time(now) + frames.decision(place, view, bot.round_trip)
 
     def _end(self, reason: ConnectionEnded.Reason.ValueType) -> None:
         self.ready = False

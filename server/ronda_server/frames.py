@@ -102,14 +102,14 @@ def event(match_id: str, seat: int, told: bytes) -> bytes:
     return convert.delimited(_Response.MATCH_EVENT_FIELD_NUMBER, head, body)
 
 
-def decision(place: Place, view: list[bytes], due: int, round_trip: int) -> bytes:
+def decision(place: Place, view: list[bytes], round_trip: int) -> bytes:
     """Return the decision of a seat that is open; the parts of its view are serialised already."""
     head = pb.Decision(
         decision_id=place.decision_id,
         match_id=place.live.game.id,
         seat=place.seat,
         remaining_bank=_BANK,
-        deadline=convert.timestamp(due) if due else None,
+        deadline=convert.timestamp(place.due),
         last_round_trip=_duration(round_trip) if round_trip else None,
     )
     return convert.delimited(

@@ -72,7 +72,19 @@ class Ending(NamedTuple):
 class Place:
     """One seat of a remote bot, and how far its stream has told of it."""
 
-    __slots__ = ("answered", "asked", "at", "bot", "handed", "live", "seat", "seen", "started")
+    __slots__ = (
+        "answered",
+        "asked",
+        "at",
+        "bot",
+        "decision_id",
+        "due",
+        "handed",
+        "live",
+        "seat",
+        "seen",
+        "started",
+    )
 
     def __init__(self, bot: RemoteBot, live: Live, seat: int) -> None:
         self.bot = bot
@@ -86,6 +98,10 @@ class Place:
         """Number of the event that opened the decision that this stream was told."""
         self.handed: tuple[int, int] = (0, 0)
         """Number as above, and when that decision was handed to a stream for the first time."""
+        self.decision_id = ""
+        """What that decision is called, on every stream and after every restart."""
+        self.due = 0
+        """When the time for it is up, in microseconds since 1970."""
         self.answered = 0
         """Number as above, of the last decision that was answered."""
         self.seen = False
@@ -104,10 +120,16 @@ class Place:
         game = self.live.game
         return self.answered != game.opened and self.seat in game.waits_for
 
-    @property
-    def decision_id(self) -> str:
-        """What the open decision is called, on every stream and after every restart."""
-        return f"{self.live.game.id}-{self.seat}-{self.live.game.opened}"
+    def ask(self, now: int, due: int) -> None:
+        """Note that the open decision is told to a stream, for the first time or again."""
+        opened = self.live.game.opened
+        self.asked = opened
+        self.due = due
+        if self.handed[0] != opened:
+            self.handed = (opened, now)
+            self.bot.asked.pop(self.decision_id, None)
+            self.decision_id = f"{self.live.game.id}-{self.seat}-{opened}"
+            self.bot.asked[self.decision_id] = self
 
 
 class RemoteBot:
@@ -121,6 +143,8 @@ class RemoteBot:
         self.max_seats = 0
         self.connection: Connection | None = None
         self.places: dict[tuple[str, int], Place] = {}
+        self.asked: dict[str, Place] = {}
+        """Seats by the id of the last decision that was told of each."""
         self.known: dict[tuple[str, int], int] = {}
         """How far it says that it has followed matches, some of which may still be loaded."""
         self.endings: deque[Ending] = deque(maxlen=_KEPT_ENDINGS)
@@ -279,6 +303,7 @@ class Remotes:
     def told_all(self, place: Place) -> Ending:
         """Take leave of a match whose end is told, and return the end."""
         place.bot.places.pop((place.live.game.id, place.seat), None)
+        place.bot.asked.pop(place.decision_id, None)
         ending = _ending(place)
         place.bot.over[place.live.game.id, place.seat] = _why_over(ending)
         if len(place.bot.over) > 2 * self._max_seats:
@@ -297,30 +322,19 @@ class Remotes:
         self, bot: RemoteBot, decision_id: str, choice: tuple[str, object] | None, read_at: int
     ) -> Rejection | None:
         """Take an answer that was read at `read_at`, or say why it is dropped."""
-        parsed = _ID.fullmatch(decision_id)
-        if not parsed:
-            return Rejection.UNKNOWN_DECISION
-        key, opened = (parsed[1], int(parsed[2])), int(parsed[3])
-        place = bot.places.get(key)
-        if place is None:
-            return bot.over.get(key, Rejection.UNKNOWN_DECISION)
+        place = bot.asked.get(decision_id)
+        if place is None or not place.decides or place.handed[0] != place.live.game.opened:
+            return _why_dropped(bot, decision_id)
         live = place.live
-        if live.game.over:
-            return _why_over(_ending(place))
-        if opened != place.handed[0]:
-            return Rejection.UNKNOWN_DECISION if opened > place.answered else _ANSWERED
-        if not place.decides or opened != live.game.opened:
-            return _ANSWERED
-        due = self.judge.due(live)
-        if due and read_at >= due:
+        if place.due and read_at >= place.due:
             self.judge.late(live)
             return Rejection.LATE
-        place.answered = opened
+        place.answered = live.game.opened
         bot.round_trip = max(1, read_at - place.handed[1])
         self.metrics.remote_seconds.observe(bot.round_trip / 1e6)
         assert live.game.match
         decision = verdict(live.game, private(live.game.match, place.seat), choice)
-        self.judge.decided(live, Answer(place.seat, opened, decision))
+        self.judge.decided(live, Answer(place.seat, live.game.opened, decision))
         return None
 
     def revoke(self, key_id: str) -> None:
@@ -365,7 +379,19 @@ class Remotes:
                 return
 
 
-_ANSWERED: Final = Rejection.ALREADY_ANSWERED
+def _why_dropped(bot: RemoteBot, decision_id: str) -> Rejection:
+    """Return what is wrong with an answer to a decision that is not open."""
+    parsed = _ID.fullmatch(decision_id)
+    if not parsed:
+        return Rejection.UNKNOWN_DECISION
+    key = (parsed[1], int(parsed[2]))
+    place = bot.places.get(key)
+    if place is None:
+        return bot.over.get(key, Rejection.UNKNOWN_DECISION)
+    if place.live.game.over:
+        return _why_over(_ending(place))
+    answered = int(parsed[3]) <= place.answered
+    return Rejection.ALREADY_ANSWERED if answered else Rejection.UNKNOWN_DECISION
 
 
 def _ending(place: Place) -> Ending:
