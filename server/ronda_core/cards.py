@@ -81,8 +81,7 @@ def by_rank(cards: Iterable[int]) -> tuple[Card, ...]:
 
     A set of cards told in any other order could say how it came about.
     """
-    return tuple(CARDS[card] for card in sorted(cards, key=_ladder))
+    return tuple([CARDS[card] for card in sorted(cards, key=_LADDER.__getitem__)])
 
 
-def _ladder(card: int) -> int:
-    return STEP[card] * 40 + card
+_LADDER: Final = tuple(STEP[card] * 40 + card for card in range(41))

@@ -8,7 +8,7 @@ from typing import Final
 from ronda_arena.clock import CEILING_SECONDS
 from ronda_core.hand import Phase
 from ronda_core.match import Cause
-from ronda_server.game import Decision, Game, forfeit
+from ronda_server.game import REMOTE, Decision, Game, forfeit
 
 PATIENCE_MICROS: Final = 24 * 3_600_000_000
 """How long anything is waited for where no clock says so: a guest, a decision."""
@@ -18,20 +18,24 @@ READY_MICROS: Final = 60_000_000
 """How long a seat that has committed to its entropy may take to give it."""
 
 
-def due(game: Game, handed: int = 0) -> int:
+def due(game: Game, handed: int = 0, granted: int = 0) -> int:
     """Return when something happens by itself, in microseconds since 1970; 0: never.
 
     The time of a remote bot begins when its decision could be `handed` to its stream: what it took
-    to store what came before is not its own.
+    to store what came before is not its own. A bot of the server has time until `granted`.
     """
-    if game.over:
+    if game.result is not None:
         return 0
-    if game.match:
-        if waits_for_remote(game) is not None:
-            limit = game.per_decision or CEILING_MICROS
-            return max(game.opened_at, handed) + limit
-        return game.deadline or game.opened_at + PATIENCE_MICROS
-    return game.filled_at + READY_MICROS if game.full else game.created + PATIENCE_MICROS
+    if game.match is None:
+        return game.filled_at + READY_MICROS if game.full else game.created + PATIENCE_MICROS
+    hosted = False
+    for seat in game.waits_for:
+        isolation = game.seats[seat].isolation
+        if isolation == REMOTE:
+            return max(game.opened_at, handed) + (game.per_decision or CEILING_MICROS)
+        hosted = hosted or isolation != ""
+    due = game.opened_at + (game.per_decision or PATIENCE_MICROS)
+    return max(due, granted) if hosted else due
 
 
 def waits_for_remote(game: Game) -> int | None:

@@ -373,9 +373,7 @@ class Host:
         bot's begins when it is asked.
         """
         game = live.game
-        due = deadlines.due(game, live.handed)
-        if due and any(game.seats[seat].hosted for seat in game.waits_for):
-            due = max(due, live.granted)
+        due = deadlines.due(game, live.handed, live.granted)
         if due and game.last_time < self._began:
             return max(due, self._began + _GRACE_MICROS)
         return due

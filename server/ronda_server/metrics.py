@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from ronda_arena.isolation import Level
 from ronda_core.match import Finished
+from ronda_core.rules import PRESETS
 from ronda_server.game import Game, Happened
 
 _FAST = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -56,6 +57,7 @@ class Metrics:
         )
         self.faults = Counter("ronda_faults", "Matches forfeited.", ("cause",), registry=registry)
         self.plays = Counter("ronda_plays", "Cards played.", ("rules",), registry=registry)
+        self._plays_by = {rules: self.plays.labels(rules) for rules in PRESETS}
         self.watchers = Gauge("ronda_watchers", "Streams that are open.", registry=registry)
         self.resyncs = Counter(
             "ronda_watcher_resyncs",
@@ -126,7 +128,7 @@ class Metrics:
         rules = game.settings.preset.name
         for one in happened:
             if one.fact.kind == "played":
-                self.plays.labels(rules).inc()
+                self._plays_by[rules].inc()
             if isinstance(one.event, Finished):
                 self.matches_finished.labels(rules, one.event.outcome.value).inc()
                 if one.event.fault:

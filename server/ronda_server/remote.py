@@ -120,6 +120,11 @@ class Place:
         game = self.live.game
         return self.answered != game.opened and self.seat in game.waits_for
 
+    @property
+    def has_news(self) -> bool:
+        """Say whether there may be something to tell: a bot that wants no events is let sleep."""
+        return self.bot.about.with_events or not self.started or self.decides
+
     def ask(self, now: int, due: int) -> None:
         """Note that the open decision is told to a stream, for the first time or again."""
         opened = self.live.game.opened
@@ -294,7 +299,8 @@ class Remotes:
             }
         for place in seated.values():
             if place.bot.connection:
-                place.bot.connection.wake(place)
+                if over or place.has_news:
+                    place.bot.connection.wake(place)
             elif over:
                 self._leave(place)
         if over:
