@@ -38,6 +38,10 @@ class Fickle(Fine):
     def play(self, view):
         return view.hand[os.urandom(1)[0] % len(view.hand)]
 
+class Unordered(Fine):
+    def play(self, view):
+        return min(view.hand, key=lambda card: hash(str(card)))
+
 class Stops(Fine):
     def play(self, view):
         breakpoint()
@@ -49,7 +53,7 @@ BARS = re.compile(r"[─-▟]")
 @pytest.fixture(autouse=True)
 def bots(tmp_path: Path) -> Iterator[None]:
     site = tmp_path / "bots"
-    names = ("fine", "illegal", "fickle", "stops")
+    names = ("fine", "illegal", "fickle", "unordered", "stops")
     install(site, "tools", {n: f"tools:{n.capitalize()}" for n in names}, modules={"tools": SOURCE})
     install(site, "torn", {"torn": "torn:Bot"}, modules={"torn": "import nowhere_to_be_found"})
     (next(site.glob("tools*.dist-info")) / "RECORD").write_text("tools.py,,\n")
@@ -186,6 +190,13 @@ class TestDebug:
         assert len(counts) > 1
         assert sum(map(int, counts)) == 30
         assert "it is not deterministic" in result.stdout
+
+    def test_a_bot_that_depends_on_hashes_does_not_always_say_the_same(
+        self, record: Path, run: Run
+    ) -> None:
+        args = ("bots", "debug", str(record), "--bot", "unordered", "--repeat", "2", "--hand", "1")
+        told = [run(*args, "--play", str(play)).stdout for play in (1, 2, 7, 8)]
+        assert any("it is not deterministic" in one for one in told)
 
     def test_it_is_data_too(self, record: Path, run: Run) -> None:
         play = self.own_play(record)

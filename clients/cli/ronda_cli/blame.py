@@ -48,7 +48,7 @@ class Blame:
         output.note(text.one_line(f"{told}{took}{where}{_hint(fault)}{more}"))
         if self._whole:
             for line in _whole(fault):
-                output.note(text.printable(line) if not line.startswith(" ") else _indented(line))
+                output.note(text.indented(line))
 
 
 def _hint(fault: BotFaultError) -> str:
@@ -128,9 +128,3 @@ def _shown(answer: object) -> str:
         return f"{answer!s} ({type(answer).__name__})"
     except Exception:  # noqa: BLE001 -- it is a stranger's
         return f"something that cannot be shown ({type(answer).__name__})"
-
-
-def _indented(line: str) -> str:
-    """Return a line of source as it stands, without what steers a terminal."""
-    bare = line.lstrip(" ")
-    return " " * (len(line) - len(bare)) + text.printable(bare)

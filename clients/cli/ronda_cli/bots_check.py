@@ -212,7 +212,7 @@ def _trouble(trouble: Trouble, flags: tuple[str, ...], shown: Look) -> Iterator[
     for line in _commands(trouble, flags):
         yield f"    {line}"
     for line in trouble.log.decode("utf-8", "backslashreplace").splitlines()[-6:]:
-        yield f"    | {text.printable(line)}"
+        yield f"    | {text.indented(line)}"
     yield ""
 
 

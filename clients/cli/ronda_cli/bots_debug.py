@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -165,17 +166,28 @@ def _ask(
     from ronda_arena.isolation import Limits  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.seating import InProcess  # noqa: PLC0415 -- not for `--help`
 
-    apart = isolating.seating(
-        [subject], isolation, trusted=isolating.nobody, limits=Limits(log_kept=_LOG_KEPT)
-    )
-    with apart as seating:
+    # Asked often, it is asked under two hash seeds: a bot may not depend on the order of a set.
+    seeds = (0,) if repeat == 1 or isolation == "trusted" else (0, 1)
+    lived: list[Lived] = []
+    with ExitStack() as stack:
+        seatings = [
+            stack.enter_context(
+                isolating.seating(
+                    [subject],
+                    isolation,
+                    trusted=isolating.nobody,
+                    hash_seed=seed,
+                    limits=Limits(log_kept=_LOG_KEPT),
+                )
+            )
+            for seed in seeds
+        ]
         progress = out.Progress("times", repeat)
-        lived = []
         for number in range(repeat):
-            lived.append(live(subject, record, asked, seating))
+            lived.append(live(subject, record, asked, seatings[number % len(seeds)]))
             progress.step(number + 1)
         progress.close()
-        printed = _printed(subject, record, asked, seating, lived[0])
+        printed = _printed(subject, record, asked, seatings[0], lived[0])
     ours = [bot for bot in registry.bots if bot.distribution == "ronda"]
     by_name = {bot.name: bot for bot in ours}
     adviser = next((by_name[name] for name in _STRONGEST if name in by_name), None)
@@ -233,8 +245,7 @@ def _told(record: Record, at: Decision, answers: Answers) -> Iterator[str]:
     if answers.printed.strip():
         yield "it printed:"
         for line in answers.printed.splitlines():
-            bare = line.lstrip(" ")
-            yield f"  {' ' * (len(line) - len(bare))}{text.printable(bare)}"
+            yield f"  {text.indented(line)}"
 
 
 def _choices(lived: Sequence[Lived]) -> Iterator[str]:

@@ -47,6 +47,12 @@ def printable(raw: str) -> str:
     return "".join(kept).strip()
 
 
+def indented(raw: str) -> str:
+    """Return a line of source or of a log as `printable`, but where it stands."""
+    bare = raw.lstrip(" ")
+    return " " * (len(raw) - len(bare)) + printable(bare)
+
+
 def name(raw: str, cells: int = NAME_CELLS, *, otherwise: str = "?") -> str:
     """Return a name as it may be shown, at most `cells` wide."""
     return fit(printable(raw[:_LONGEST]), cells) or otherwise
