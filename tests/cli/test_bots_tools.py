@@ -50,15 +50,23 @@ class Stops(Fine):
 BARS = re.compile(r"[─-▟]")
 
 
-@pytest.fixture(autouse=True)
-def bots(tmp_path: Path) -> Iterator[None]:
-    site = tmp_path / "bots"
+@pytest.fixture(scope="module", autouse=True)
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("site")
     names = ("fine", "illegal", "fickle", "unordered", "stops")
-    install(site, "tools", {n: f"tools:{n.capitalize()}" for n in names}, modules={"tools": SOURCE})
-    install(site, "torn", {"torn": "torn:Bot"}, modules={"torn": "import nowhere_to_be_found"})
-    (next(site.glob("tools*.dist-info")) / "RECORD").write_text("tools.py,,\n")
-    with importable(site):
-        yield
+    points = {name: f"tools:{name.capitalize()}" for name in names}
+    install(folder, "tools", points, modules={"tools": SOURCE})
+    (next(folder.glob("tools*.dist-info")) / "RECORD").write_text("tools.py,,\n")
+    with importable(folder):
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def kept(site: Path) -> bytes:
+    args = ("--rules", "cafe", "--seed", "3", "--games", "2", "--records", "-")
+    done = ronda("match", "fine", "greedy", *args)
+    assert done.returncode == 0
+    return done.stdout
 
 
 class TestCheck:
@@ -121,8 +129,11 @@ class TestCheck:
         )
 
     def test_a_bot_that_cannot_be_imported_is_not_fit_and_one_that_is_unknown_is_2(
-        self, run: Run
+        self, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        torn = {"torn": "import nowhere_to_be_found"}
+        install(tmp_path, "torn", {"torn": "torn:Bot"}, modules=torn)
+        monkeypatch.syspath_prepend(str(tmp_path))
         result = run("bots", "check", "torn")
         assert result.exit_code == 1
         assert "torn is not fit to play: " in result.stdout
@@ -139,10 +150,9 @@ class TestCheck:
 
 class TestDebug:
     @pytest.fixture
-    def record(self, tmp_path: Path, run: Run) -> Path:
+    def record(self, kept: bytes, tmp_path: Path) -> Path:
         file = tmp_path / "r.jsonl"
-        args = ("--rules", "cafe", "--seed", "3", "--games", "2", "--records", str(file))
-        assert run("match", "fine", "greedy", *args).exit_code == 0
+        file.write_bytes(kept)
         return file
 
     def own_play(self, record: Path) -> int:
