@@ -6,6 +6,7 @@ again by one command.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ _ROUND: Final = 20
 _ENOUGH: Final = 3
 """Faults at one table after which it plays no more."""
 _SAME_HANDS: Final = 2
+_SEATS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,20 +134,24 @@ class Checkup:
     ) -> Findings:
         """Play `hands` of every preset, or as many as `seconds` allow, an equal share of each.
 
-        `told` is called with the hands that were played so far.
+        0 seconds are as long as it takes; a game at every table is played in any case. `told` is
+        called with the hands that were played so far.
         """
         began = time.monotonic()
-        repeated = self._repeat()
+        seconds = seconds or math.inf
+        until = began + seconds
+        repeated = self._repeat(began + seconds / 3)
         tables = [
             _Table(settings(preset.name, players), -(-hands // len(preset.players)))
             for preset in PRESETS.values()
             for players in preset.players
         ]
+        share = seconds / (2 * len(tables))
         while any(table.open for table in tables):
             for table in tables:
-                self._play_round(table, began + seconds if seconds else None)
+                self._play_round(table, share, until)
                 told(sum(one.hands for one in tables))
-            if seconds and time.monotonic() > began + seconds:
+            if time.monotonic() > until:
                 break
         return Findings(
             self._bot,
@@ -160,15 +166,19 @@ class Checkup:
             time.monotonic() - began,
         )
 
-    def _play_round(self, table: _Table, until: float | None) -> None:
+    def _play_round(self, table: _Table, share: float, until: float) -> None:
+        """Play some hands at one table; no long match of more than about `share` seconds."""
         goal = table.hands + _ROUND
         while table.open and table.hands < goal:
-            game = self._game(table.next_rules(), table.games)
+            game = self._game(table.next_rules(share), table.games)
+            began = time.monotonic()
             record = self._play(game, self._seating)
+            now = time.monotonic()
+            table.seconds += now - began
             table.hands += len(record.hands)
             table.games += 1
             table.faults += record.fault is not None and record.fault.seat == game.seat
-            if until and time.monotonic() > until:
+            if now > until:
                 return
 
     def _game(self, rules: Settings, number: int) -> Game:
@@ -215,22 +225,31 @@ class Checkup:
             return
         self._troubles[cause, detail] = Trouble(f"{cause}: {detail}", game, hand, play, log)
 
-    def _repeat(self) -> int:
-        """Play a game at every table again and again, and compare; return how many games."""
+    def _repeat(self, until: float) -> int:
+        """Play games again and compare, at every table by turns; return how many."""
         count = 0
-        for rules in _same_tables():
-            for number in range(rules.players):
-                game = self._game(rules, number)
-                first = self._play(game, self._seating)
-                count += 1
-                if first.fault is not None:
+        for number in range(_SEATS):
+            for rules in _same_tables():
+                if number >= rules.players:
                     continue
-                for way, other in ((_SOMEHOW, self._seating), (_BY_HASH, self._elsewhere)):
-                    where = _difference(first, self._play(game, other))
-                    if where:
-                        self._note("determinism", way, game, *where)
-                        return count
+                if count and time.monotonic() > until:
+                    return count
+                count += 1
+                if self._differs(self._game(rules, number)):
+                    return count
         return count
+
+    def _differs(self, game: Game) -> bool:
+        """Play one game again, here and where chance follows other seeds, and note what differs."""
+        first = self._play(game, self._seating)
+        if first.fault is not None:
+            return False  # that is noted
+        for way, other in ((_SOMEHOW, self._seating), (_BY_HASH, self._elsewhere)):
+            where = _difference(first, self._play(game, other))
+            if where:
+                self._note("determinism", way, game, *where)
+                return True
+        return False
 
 
 _SOMEHOW: Final = (
@@ -250,18 +269,24 @@ class _Table:
         self.rules = rules
         self.wanted = wanted
         self.hands = self.games = self.faults = 0
+        self.seconds = 0.0
 
     @property
     def open(self) -> bool:
         """Whether there is more to play."""
         return self.hands < self.wanted and self.faults < _ENOUGH
 
-    def next_rules(self) -> Settings:
-        """Return the rules of the next game: to the target, then a long one, in turn."""
+    def next_rules(self, share: float) -> Settings:
+        """Return the rules of the next game: to the target, then a long one, in turn.
+
+        The long one takes about `share` seconds at most, as far as the hands before can tell.
+        """
         preset, players = self.rules.preset, self.rules.players
         if not preset.targets or self.games % 2 == 0:
             return self.rules
-        return settings(preset.name, players, length=min(_LONG, self.wanted - self.hands))
+        pace = self.seconds / max(self.hands, 1)
+        most = max(1, int(min(share / pace, _LONG))) if pace else _LONG
+        return settings(preset.name, players, length=min(most, self.wanted - self.hands))
 
 
 def _same_tables() -> Iterator[Settings]:

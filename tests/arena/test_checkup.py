@@ -75,6 +75,11 @@ class Last(Fit):
             raise KeyError(event)
 
 
+class Mute(Fit):
+    def __init__(self, seat, rng):
+        raise LookupError
+
+
 class Hoard(Fit):
     kept = []
 
@@ -88,7 +93,7 @@ class Late(Fit):
         time.sleep(0.3)  # more than it has
         return view.hand[0]
 """
-NAMES = ("fit", "own", "module", "order", "four", "boast", "last", "hoard", "late")
+NAMES = ("fit", "own", "module", "order", "four", "boast", "last", "hoard", "late", "mute")
 NOW = "2026-01-01T00:00:00Z"
 
 
@@ -241,3 +246,17 @@ def test_the_command_of_a_game_names_all_that_it_depends_on(
     assert words[2 : 2 + game.rules.players] == game.bots
     assert words[words.index("--seed") + 1] == str(game.seed)
     assert words[words.index("--rules") + 1] == game.rules.preset.name
+
+
+def test_a_slow_bot_is_repeated_for_a_third_of_the_time_only(registry: Registry) -> None:
+    rivals = [registry.find("random"), registry.find("greedy")]
+    checkup = Checkup(registry.find("greedy"), rivals, [InProcess()], now=lambda: NOW)
+    assert checkup.run(1, 0.0001).repeated == 1
+
+
+def test_a_forfeit_before_the_first_deal_is_no_trouble_for_a_checkup(
+    registry: Registry, seatings: list[Isolated]
+) -> None:
+    (trouble,) = checked("mute", registry, seatings, hands=2).troubles
+    assert trouble.problem == "crash: LookupError when it was made"
+    assert (trouble.hand, trouble.play) == (0, 0)
