@@ -27,13 +27,13 @@ from ronda.admin.v1.admin_service_pb2_grpc import add_AdminServiceServicer_to_se
 from ronda.v1 import bot_service_pb2, match_service_pb2
 from ronda.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
 from ronda.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
+from ronda_arena.customs import is_quick
 from ronda_arena.discovery import discover
 from ronda_arena.isolation import Level
 from ronda_arena.seating import Isolated, Seating
 from ronda_arena.worker import confine
 from ronda_arena.worker.nursery import Nursery
-from ronda_bots.installed import OURS
-from ronda_bots.registry import BotInfo, Registry
+from ronda_bots.registry import Registry
 from ronda_server import database, logs
 from ronda_server.accounts import Accounts
 from ronda_server.bots import end_threads
@@ -80,9 +80,6 @@ _OPTIONS: Final = (
     ("grpc.server_handshake_timeout_ms", 5_000),
     ("grpc.max_connection_idle_ms", 600_000),
 )
-
-
-_QUICK = frozenset({"random", "greedy", "careful"})
 
 
 def wall_clock() -> int:
@@ -291,16 +288,11 @@ def _bots(config: Config, nursery: Nursery) -> tuple[Registry, Isolated]:
     for broken in registry.broken:
         _log.warning("bot is left out", bot=broken.name, problem=broken.problem)
     want = Level(config.isolation)
-    seating = Isolated(nursery, want=want, minimum=Level.PROCESS, trusted=_is_quick)
+    seating = Isolated(nursery, want=want, minimum=Level.PROCESS, trusted=is_quick)
     if seating.granted.weaker(want):
         granted, problem = seating.granted.value, seating.report.problem
         _log.warning("bots are isolated less than asked", level=granted, problem=problem)
     return registry, seating
-
-
-def _is_quick(info: BotInfo) -> bool:
-    """Say whether a bot is one of our own that decides in microseconds: it needs no worker."""
-    return info.distribution == OURS and info.name in _QUICK
 
 
 def check_access() -> None:
