@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from functools import cache
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -88,3 +90,38 @@ def sit(rules: Settings, classes: Sequence[Any], seed: int = 0) -> list[Any]:
         kind(seat_info(rules, seat), random.Random(seed + seat))
         for seat, kind in enumerate(classes)
     ]
+
+
+def twin(match: Match, seat: int, rng: random.Random) -> Match:
+    """The same match to `seat`, with everything that it has not seen dealt anew."""
+    other = matches.copy(match)
+    hand = other.hand
+    assert hand is not None
+    held = [card for at, cards in enumerate(hand.hands) if at != seat for card in cards]
+    dealt = 4 + hand.batch * hand.settings.batch_plays
+    hidden = held + list(hand.deck[dealt:])
+    anew = dict(zip(hidden, rng.sample(hidden, len(hidden)), strict=True))
+    hand.deck = tuple(anew.get(card, card) for card in hand.deck)
+    hand.hands = [[anew.get(card, card) for card in cards] for cards in hand.hands]
+    return other
+
+
+def blocks(better: Any, worse: Any, rules: str, players: int, count: int) -> list[float]:
+    """Margins of `better`, a block each: one deal in every rotation of the seats."""
+    one = one_hand(rules, players)
+    margins = []
+    for block in range(count):
+        rng = random.Random(f"{rules} {players} {block}")
+        deal = cache(lambda _, rng=rng: uniform_deck(rng, players))
+        games = []
+        for rotation in range(one.sides):
+            classes = [
+                better if (seat - rotation) % one.sides == 0 else worse for seat in range(players)
+            ]
+            bots = sit(one, classes, block)
+            match = Match(one, block % players)
+            play_out(match, lambda _, seen, bots=bots: bots[seen.seat].play(seen), deal)
+            others = [score for side, score in enumerate(match.scores) if side != rotation]
+            games.append(match.scores[rotation] - fmean(others))
+        margins.append(fmean(games))
+    return margins

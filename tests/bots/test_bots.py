@@ -6,7 +6,6 @@ import copy
 import inspect
 import random
 from dataclasses import replace
-from functools import cache
 from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
@@ -15,11 +14,13 @@ import pytest
 from tests.bots.tables import (
     BUILT_IN,
     Deck,
+    blocks,
     every_table,
     hard_deck,
     one_hand,
     play_out,
     sit,
+    twin,
     uniform_deck,
 )
 
@@ -65,20 +66,6 @@ def test_whole_matches_come_to_an_end(rules: str, players: int) -> None:
             lambda _: uniform_deck(rng, players),
         )
         assert match.result is not None
-
-
-def twin(match: Match, seat: int, rng: random.Random) -> Match:
-    """The same match to `seat`, with everything that it has not seen dealt anew."""
-    other = matches.copy(match)
-    hand = other.hand
-    assert hand is not None
-    held = [card for at, cards in enumerate(hand.hands) if at != seat for card in cards]
-    dealt = 4 + hand.batch * hand.settings.batch_plays
-    hidden = held + list(hand.deck[dealt:])
-    anew = dict(zip(hidden, rng.sample(hidden, len(hidden)), strict=True))
-    hand.deck = tuple(anew.get(card, card) for card in hand.deck)
-    hand.hands = [[anew.get(card, card) for card in cards] for cards in hand.hands]
-    return other
 
 
 @every_table()
@@ -193,33 +180,12 @@ def test_careful_takes_a_win_when_it_is_there(rules: str) -> None:
     assert changed
 
 
-def _blocks(better: Any, worse: Any, rules: str, players: int, count: int) -> list[float]:
-    """Margins of `better`, a block each: one deal in every rotation of the seats."""
-    one = one_hand(rules, players)
-    margins = []
-    for block in range(count):
-        rng = random.Random(f"{rules} {players} {block}")
-        deal = cache(lambda _, rng=rng: uniform_deck(rng, players))
-        games = []
-        for rotation in range(one.sides):
-            classes = [
-                better if (seat - rotation) % one.sides == 0 else worse for seat in range(players)
-            ]
-            bots = sit(one, classes, block)
-            match = Match(one, block % players)
-            play_out(match, lambda _, seen, bots=bots: bots[seen.seat].play(seen), deal)
-            others = [score for side, score in enumerate(match.scores) if side != rotation]
-            games.append(match.scores[rotation] - fmean(others))
-        margins.append(fmean(games))
-    return margins
-
-
 @pytest.mark.parametrize(("better", "worse"), [(Careful, Greedy), (Greedy, Random)])
 @every_table()
 def test_each_bot_beats_the_one_before_it_beyond_doubt(
     better: Any, worse: Any, rules: str, players: int
 ) -> None:
-    margins = _blocks(better, worse, rules, players, 150)
+    margins = blocks(better, worse, rules, players, 150)
     error = stdev(margins) / sqrt(len(margins))
     assert fmean(margins) > 3.3 * error  # 99.9 % for a margin that is none
 

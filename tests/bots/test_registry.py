@@ -35,8 +35,11 @@ def test_the_built_in_bots_come_by_the_same_entry_points_as_everybody(tmp_path: 
     assert not registry.broken
     assert [bot.identity for bot in registry.bots] == [
         "careful@1.0.0",
+        "counter@1.0.0",
         "greedy@1.0.0",
         "random@1.0.0",
+        "sampler@1.0.0",
+        "solver@1.0.0",
     ]
     for bot in registry.bots:
         assert bot.distribution == "ronda"
