@@ -114,8 +114,9 @@ docs: ## build the documentation (not there yet: read docs/ as it is)
 helm: ## lint and render the chart (not there yet)
 	@$(call missing,the chart deploy/helm/ronda)
 
-clients: ## build the clients in other languages and run the conformance kit on them (not there yet)
-	@$(call missing,clients/node clients/go clients/java clients/rust clients/cpp)
+clients: ## build and test the client in another language, clients/node (needs Node 18.3 or newer and npm)
+	@command -v npm >/dev/null || { echo "make $@: needs Node 18.3 or newer, and npm" >&2; exit 1; }
+	cd clients/node && npm ci --no-audit --no-fund && npm run check && npm test
 
 web: ## build and test the page (not there yet)
 	@$(call missing,clients/web)
@@ -139,11 +140,11 @@ hooks: $(TOOLS)/.stamp ## run the quick checks before each commit (pre-commit)
 	$(TOOLS)/bin/pre-commit install --hook-type pre-commit --hook-type pre-push
 
 clean: ## remove caches and what was built
-	rm -rf dist build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf dist build clients/node/dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name node_modules -prune -o -path './.venv*' -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
-distclean: clean ## remove the virtual environments as well
-	rm -rf $(VENV) $(TOOLS)
+distclean: clean ## remove the virtual environments and node_modules as well
+	rm -rf $(VENV) $(TOOLS) clients/node/node_modules
 
 # How .venv is made ---------------------------------------------------------------------------------------
 #
