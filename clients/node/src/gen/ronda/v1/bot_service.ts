@@ -367,7 +367,8 @@ export enum AnswerRejected_Reason {
 /**
  * A match of the bot is over: the last that the stream tells of it.
  *
- * It comes to every bot of the match, whoever was at fault.
+ * It comes to every bot of the match, whoever was at fault. If the match ended while the bot was
+ * away, it comes on the next stream, right after Welcome and without MatchStarted.
  */
 export interface MatchOver {
   /** The id of the match. */
