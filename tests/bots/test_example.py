@@ -66,7 +66,8 @@ def test_the_example_plugin_is_found_next_to_the_built_ins_and_plays(
 
 
 def test_the_code_on_the_page_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    bot, script, *_ = CODE  # what follows needs the extra gym: tests/arena/test_gym_bots.py
+    bot, patient, script, *_ = CODE  # the rest needs the extra gym: tests/arena/test_gym_bots.py
+    exec(compile(patient, "docs/bots.md", "exec"), {})
     assert len(bot.splitlines()) <= 20
     install_built_in(tmp_path)
     install(tmp_path, "my-package", {"highest": "my_package:Highest"}, modules={"my_package": bot})

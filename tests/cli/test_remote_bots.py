@@ -300,9 +300,13 @@ async def test_drain_ends_the_service_as_sigterm_does(operator: Operator) -> Non
 
 async def test_isolation_is_told(operator: Operator) -> None:
     code, out, _ = await operator.run("isolation", "-o", "json")
-    assert (code, json.loads(out)) == (
-        0,
-        {"wanted": "trusted", "granted": "trusted", "checks": []},
-    )
+    told = json.loads(out)
+    weak = told["granted"] == "process"  # as far as this machine can
+    assert code == weak
+    assert told["wanted"] == "sandbox"
+    assert weak or told["granted"] == "sandbox"
+    assert weak is any(not check["ok"] for check in told["checks"])
     code, out, _ = await operator.run("isolation")
-    assert (code, out) == (0, "wanted trusted, granted trusted\n")
+    assert code == weak
+    assert out.startswith(f"wanted sandbox, granted {told['granted']}\n")
+    assert all(check["name"] in out for check in told["checks"])
