@@ -64,15 +64,19 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-async def start(database: Path, *words: str, listen: str = "127.0.0.1:0") -> Service:
-    """Start a service with an admin listener, on free ports."""
+async def start(
+    database: Path, *words: str, listen: str = "127.0.0.1:0", more: str = ""
+) -> Service:
+    """Start a service with an admin listener, on free ports, with `more` to import from."""
+    env = environment()
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, [env.get("PYTHONPATH", ""), more]))
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "ronda_cli", "serve", "--listen", listen),
         *("--metrics-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"),
         *("--admin-listen", "127.0.0.1:0", "--database", str(database), *words),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env=environment(),
+        env=env,
     )
     assert child.stdout
     return Service(child, json.loads(await asyncio.wait_for(child.stdout.readline(), 30)))
