@@ -79,12 +79,16 @@ class Limits:
     """Bytes of address space."""
     file_size: int = 1 << 20
     open_files: int = 64
+    threads: int = 64
+    """More than so many, and it is ended: no limit of the kernel counts them for one process."""
     log_kept: int = 2048
     """Bytes of its output that are kept: the first half and the last."""
     log_most: int = 1 << 20
     """Bytes of output after which it is ended."""
     start_seconds: float = 10.0
     """For importing and making the bot, which no clock counts."""
+    template_seconds: float = 30.0
+    """For the template to do what it is asked; then it is replaced, and its workers are lost."""
     last_words_seconds: float = 1.0
     """For taking in how the match ended."""
 

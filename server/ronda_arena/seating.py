@@ -140,14 +140,14 @@ class Isolated:
 _PROBING: Final = threading.Lock()
 
 
-def probe(nursery: Nursery, without: str = "") -> IsolationReport:
+def probe(nursery: Nursery) -> IsolationReport:
     """Let canaries try in a worker what no bot may do here, and report what was held."""
     with _PROBING:
         nursery.start()
         if nursery.problem:
             return IsolationReport(Level.PROCESS, (), nursery.landlock_abi, nursery.problem)
         try:
-            worker = Worker(nursery, Cradle(Level.SANDBOX, without=without))
+            worker = Worker(nursery, Cradle(Level.SANDBOX))
             said, body = worker.ask(Ask.CANARIES, b"", _PROBE_SECONDS)
             worker.end()
         except BotFaultError as fault:

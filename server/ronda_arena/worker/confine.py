@@ -16,7 +16,8 @@ import resource
 import signal
 import sys
 import termios
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from ronda_arena.isolation import Limits
@@ -28,7 +29,10 @@ _SET_DUMPABLE: Final = 4
 _SET_CHILD_SUBREAPER: Final = 36
 _SET_NO_NEW_PRIVS: Final = 38
 
-_LIBRARIES: Final = {"c": "libc.so.6", "seccomp": "libseccomp.so.2"}
+_CAPABILITIES_VERSION_3: Final = 0x20080522
+_CAP_DAC_READ_SEARCH: Final = 2
+
+_LIBRARIES: Final = {"seccomp": "libseccomp.so.2"}  # that of C is this process itself
 
 
 def prctl(option: int, value: int) -> None:
@@ -59,6 +63,13 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
+def own_input() -> None:
+    """Open an empty standard input: flags of one that all had in common would be a blackboard."""
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+
+
 def limit(limits: Limits) -> None:
     """Set what this process may use, and let it gain no rights."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -70,6 +81,26 @@ def limit(limits: Limits) -> None:
         resource.setrlimit(resource.RLIMIT_MSGQUEUE, (0, 0))
         prctl(_SET_NO_NEW_PRIVS, 1)
         prctl(_SET_DUMPABLE, 0)
+
+
+def drop_rights() -> None:
+    """Give up what makes root more than a user, but for finding the files that it may read.
+
+    What it may read is Landlock's to say. It is kept because Python and bots may be installed
+    where only their owner may enter.
+    """
+    if not LINUX:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    head = (ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION_3, 0)
+    sets = (ctypes.c_uint32 * 6)()  # effective, permitted and inheritable, twice 32 of them
+    if libc.capget(head, sets):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    kept = sets[1] & 1 << _CAP_DAC_READ_SEARCH
+    if libc.capset(head, (ctypes.c_uint32 * 6)(kept, kept)):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
 
 
 def limit_processes(tasks: int) -> None:
@@ -87,7 +118,19 @@ def landlock_abi() -> int:
         return 0
     import landlockpy  # noqa: PLC0415 -- Linux only
 
-    return landlockpy.abi_version() if landlockpy.supported() else 0
+    with _libraries_known():
+        return landlockpy.abi_version() if landlockpy.supported() else 0
+
+
+@contextmanager
+def _libraries_known() -> Iterator[None]:
+    """Tell where C libraries are: whoever looks for them does it by starting other programs."""
+    find = ctypes.util.find_library
+    ctypes.util.find_library = _LIBRARIES.get  # type: ignore[assignment] # by position is enough
+    try:
+        yield
+    finally:
+        ctypes.util.find_library = find
 
 
 def see_only(paths: Iterable[str], listed: Iterable[str]) -> None:
@@ -113,15 +156,11 @@ def seccomp_filter() -> Any:
 
     It is a list of what is allowed: a call that nobody thought of is refused.
     """
-    find = ctypes.util.find_library
-    # It looks for its C part by starting a compiler: it is told instead, while it is imported.
-    ctypes.util.find_library = _LIBRARIES.get  # type: ignore[assignment] # by position is enough
     try:
-        import pyseccomp  # noqa: PLC0415 -- Linux only
+        with _libraries_known():
+            import pyseccomp  # noqa: PLC0415 -- Linux only
     except (ImportError, RuntimeError, TypeError) as problem:
         raise OSError(errno.ENOSYS, "libseccomp is not there") from problem
-    finally:
-        ctypes.util.find_library = find
     rules = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.EPERM))
     for name in _ALLOWED.split():
         _allow(pyseccomp, rules, name)
@@ -131,8 +170,17 @@ def seccomp_filter() -> Any:
     _allow(pyseccomp, rules, "open", argument(1, masked, writes, 0))
     _allow(pyseccomp, rules, "openat", argument(2, masked, writes, 0))
     _allow(pyseccomp, rules, "clone", argument(0, masked, _CLONE_THREAD, _CLONE_THREAD))
-    # What asks for limits may not set any.
-    _allow(pyseccomp, rules, "prlimit64", argument(2, equal, 0))
+    # What asks for limits may not set any, and asks for its own: others' tell what runs here.
+    _allow(pyseccomp, rules, "prlimit64", argument(0, equal, 0), argument(2, equal, 0))
+    _allow(pyseccomp, rules, "sched_getaffinity", argument(0, equal, 0))
+    # A negative clock is the processor time of another process, to the nanosecond.
+    for name in ("clock_gettime", "clock_getres", "clock_nanosleep"):
+        _allow(pyseccomp, rules, name, argument(0, masked, 0xFFFFFFF0, 0))
+    # Who shares a file with another bot could ask how many wait there, and so be told something:
+    # what is not private to the process may be waited for, as joining a thread does, and no more.
+    _allow(pyseccomp, rules, "futex", argument(1, masked, _FUTEX_PRIVATE, _FUTEX_PRIVATE))
+    for operation in (_FUTEX_WAIT, _FUTEX_WAIT_BITSET):
+        _allow(pyseccomp, rules, "futex", argument(1, masked, _FUTEX_OPERATION, operation))
     # A pair of streams for an event loop, but no datagram, which could be sent elsewhere.
     stream = argument(1, masked, 0xF, 1)
     _allow(pyseccomp, rules, "socketpair", argument(0, equal, 1), stream)
@@ -167,6 +215,10 @@ def _rule(library: Any, rules: Any, action: int, name: str, *arguments: Any) -> 
 
 _CLONE_THREAD: Final = 0x10000
 _O_TMPFILE: Final = 0x400000
+_FUTEX_PRIVATE: Final = 0x80
+_FUTEX_OPERATION: Final = 0x7F
+_FUTEX_WAIT: Final = 0
+_FUTEX_WAIT_BITSET: Final = 9
 
 _ALLOWED: Final = """
 read write readv writev pread64 close lseek
@@ -174,10 +226,10 @@ stat lstat fstat newfstatat statx access faccessat faccessat2
 readlink readlinkat getcwd getdents64 fadvise64
 mmap mprotect munmap mremap madvise brk
 rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack restart_syscall
-futex set_robust_list rseq set_tid_address sched_yield sched_getaffinity membarrier
+set_robust_list rseq set_tid_address sched_yield membarrier
 getpid gettid getppid getuid geteuid getgid getegid getpgrp
-clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times
-getrandom getrlimit getrusage uname sysinfo getcpu
+nanosleep gettimeofday time times
+getrandom getrlimit getrusage uname getcpu
 pipe pipe2 dup dup2 dup3 poll ppoll select pselect6
 epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2
 timerfd_create timerfd_settime timerfd_gettime

@@ -7,6 +7,7 @@ is gone is replaced by the next start; its workers went with it, which is no fau
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -39,8 +40,6 @@ class Cradle:
     """Files and folders that it may read, beside Python and the system's libraries."""
     listed: tuple[str, ...] = ()
     """Folders of which it may see the names."""
-    without: str = ""
-    """A layer of the sandbox to leave out, for tests that show what it is for."""
 
 
 class Remains(NamedTuple):
@@ -53,8 +52,8 @@ class Remains(NamedTuple):
     """Kibibytes, at most."""
     log: bytes
     """The beginning and the end of what it printed: for its bot's owner alone."""
-    flooded: bool
-    """It was ended because it printed too much."""
+    excess: str
+    """Of what it took too much, so that it was ended; empty: of nothing."""
 
     def __repr__(self) -> str:
         return f"Remains(status={self.status})"
@@ -107,23 +106,26 @@ class Nursery:
         """Start a worker; return the template's generation, the worker's number and its socket."""
         mine, its = socket.socketpair()
         try:
-            order = ("spawn", cradle.level, cradle.reads, cradle.listed, cradle.without)
+            order = ("spawn", cradle.level, cradle.reads, cradle.listed)
             with self._lock:
                 self._ready()
-                pid = self._ask(order, its)
-                return self._generation, pid, mine
+                answer = self._ask(order, its)
+                return self._generation, _number(answer), mine
         except BaseException:
             mine.close()
             raise
         finally:
             its.close()
 
-    def bury(self, generation: int, pid: int) -> Remains:
-        """End a worker and all that it has started; `WorkerLostError` if the template is gone."""
+    def bury(self, generation: int, pid: int, *, ending: bool = False) -> Remains:
+        """End a worker and all that it has started; `WorkerLostError` if the template is gone.
+
+        `ending`: it has hung up, so it is given a moment to end by itself.
+        """
         with self._lock:
             if self._process is None or generation != self._generation:
                 raise WorkerLostError("the workers' template has ended")
-            return Remains(*self._ask(("bury", pid)))
+            return Remains(*self._ask(("bury", pid, ending)))
 
     def close(self) -> None:
         """End all workers."""
@@ -150,6 +152,7 @@ class Nursery:
                 pass_fds=[its.fileno()],
                 process_group=0,
             )
+        mine.settimeout(self.limits.template_seconds)
         self._control = mine
         self._generation += 1
         self.landlock_abi, self.problem = self._reply()
@@ -168,7 +171,7 @@ class Nursery:
     def _reply(self) -> Any:
         try:
             told = wire.read_order(self._control, b"")
-        except OSError:
+        except OSError:  # it does not come in time, too
             told = None
         if told is None:
             self._end()
@@ -179,12 +182,20 @@ class Nursery:
         if self._process is None:
             return
         self._control.close()  # it ends its workers, and goes
+        self._process.send_signal(signal.SIGCONT)  # also where somebody has stopped it
         try:
             self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
         self._process = None
+
+
+def _number(answer: int | str) -> int:
+    """Return the number of a worker, or raise what the template says instead of one."""
+    if isinstance(answer, int):
+        return answer
+    raise WorkerLostError(f"no worker can be started: {answer}")
 
 
 def _environment() -> dict[str, str]:

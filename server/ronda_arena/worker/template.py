@@ -8,6 +8,7 @@ its socket ends: then it ends every worker and everything that is left of them, 
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import select
@@ -15,6 +16,7 @@ import signal
 import socket
 import sys
 import sysconfig
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -29,7 +31,8 @@ from ronda_arena.worker import canaries, child, confine, wire
 __all__ = ["canaries", "main"]  # a probe's canaries come with the fork, as they read no file
 
 _MOST: Final = 1 << 20
-_SPARE_TASKS: Final = 64
+_WATCH_SECONDS: Final = 0.1
+_ENDING_MILLISECONDS: Final = 100
 _SYSTEM: Final = (
     "/usr/lib",
     "/lib",
@@ -52,8 +55,6 @@ class Order(NamedTuple):
     """Files and folders of the bot and of what it needs."""
     listed: list[str]
     """Folders of which it may see names."""
-    without: str
-    """A layer to leave out, to show in tests that it is needed; empty: none."""
 
 
 class _Log:
@@ -86,11 +87,14 @@ class _Template:
         self._control = control
         self._limits = limits
         self._logs: dict[int, _Log] = {}
+        self._excess: dict[int, str] = {}
         self._workers: set[int] = set()
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
         self._by_pipe: dict[int, int] = {}
         self._filter: Any = None
+        self._base: list[str] = []
+        self._split: list[str] = []
         self.problem = ""
         self._prepare()
 
@@ -104,7 +108,7 @@ class _Template:
             self.problem = "the library libseccomp is not installed"
         if not confine.landlock_abi():
             self.problem = "the kernel has no Landlock"
-        self._base = [path for path in [*_SYSTEM, *_python()] if Path(path).exists()]
+        self._base, self._split = _readable(sys.path)
 
     def greet(self) -> None:
         """Say that it is ready, and what it can do."""
@@ -112,22 +116,34 @@ class _Template:
 
     def run(self) -> None:
         """Do what is asked until whoever asks is gone."""
+        watched = time.monotonic()
         while True:
-            for pipe, _ in self._poll.poll():
-                if pipe != self._control.fileno():
+            wait = _WATCH_SECONDS * 1000 if self._workers else None
+            for pipe, _ in self._poll.poll(wait):
+                # A pipe may be in neither: its worker was buried in the same round.
+                if pipe in self._by_pipe:
                     self._listen(pipe)
-                elif not self._obey():
+                elif pipe == self._control.fileno() and not self._obey():
                     return
+            if time.monotonic() - watched >= _WATCH_SECONDS:
+                self._count_threads()
+                watched = time.monotonic()
 
     def _listen(self, pipe: int) -> None:
-        pid = self._by_pipe.get(pipe)
-        if pid is None:
-            return  # its worker was buried in the same round
+        pid = self._by_pipe[pipe]
         log = self._logs[pid]
         if not log.read():
             self._hang_up(pipe)
         elif log.total > self._limits.log_most:
             _kill(pid)
+
+    def _count_threads(self) -> None:
+        """End who has started too many threads."""
+        for pid in self._workers:
+            with suppress(OSError):  # it has ended, or this user may not know
+                if os.stat(f"/proc/{pid}/task").st_nlink - 2 > self._limits.threads:  # noqa: PTH116 -- often
+                    self._excess[pid] = "it started more threads than it may"
+                    _kill(pid)
 
     def _hang_up(self, pipe: int) -> None:
         self._poll.unregister(pipe)
@@ -145,16 +161,35 @@ class _Template:
         what, *details = order
         answer: object
         if what == "spawn":
-            answer = self._spawn(Order(*details), passed[0])
+            answer = self._try_to_spawn(Order(*details), passed)
         else:
-            answer = self._bury(details[0])
-        self._control.sendall(wire.pack_order(answer))
+            answer = self._bury(*details)
+        try:
+            self._control.sendall(wire.pack_order(answer))
+        except ConnectionError:  # it went without waiting for it
+            return False
         return True
+
+    def _try_to_spawn(self, order: Order, passed: Sequence[int]) -> int | str:
+        """Start a worker, or say why that is not possible: the others go on."""
+        if not passed:
+            return os.strerror(errno.EMFILE)  # its socket has not even arrived
+        try:
+            return self._spawn(order, passed[0])
+        except OSError as problem:
+            return os.strerror(problem.errno or 0)
+        finally:
+            os.close(passed[0])
 
     def _spawn(self, order: Order, sock: int) -> int:
         out, into = os.pipe()
         me = os.getpid()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(out)
+            os.close(into)
+            raise
         if pid == 0:
             try:
                 self._become(order, me, sock, into)
@@ -163,7 +198,6 @@ class _Template:
                 sys.excepthook(*sys.exc_info())
             os._exit(70)
         os.close(into)
-        os.close(sock)
         self._workers.add(pid)
         self._logs[pid] = _Log(out, self._limits)
         self._by_pipe[out] = pid
@@ -173,25 +207,33 @@ class _Template:
     def _become(self, order: Order, template: int, sock: int, log: int) -> None:
         """Turn this fork into a worker; see `confine` for the order."""
         os.setpgid(0, 0)
+        confine.own_input()
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.dup2(sock, child.SOCKET)
         os.closerange(child.SOCKET + 1, 1 << 16)
         confine.die_with(template)
         confine.limit(self._limits)
+        confine.drop_rights()
         if order.level == Level.PROCESS:
-            confine.limit_processes(_tasks_of_mine() + _SPARE_TASKS)
+            confine.limit_processes(_tasks_of_mine() + 2 * self._limits.threads)
         else:
-            if order.without != "landlock":
-                confine.see_only([*self._base, *order.reads], order.listed)
-            if order.without != "seccomp":
-                self._filter.load()
+            confine.see_only([*self._base, *order.reads], [*self._split, *order.listed])
+            self._filter.load()
 
-    def _bury(self, pid: int) -> tuple[int | None, float, int, bytes, bool]:
-        """End a worker and its tree; return how it ended, what it used and what it said."""
+    def _bury(self, pid: int, ending: bool) -> tuple[int | None, float, int, bytes, str]:
+        """End a worker and its tree; return how it ended, what it used and what it said.
+
+        One that ended by itself keeps its own status. Where it is `ending`, since its socket is
+        closed, there is a moment between the two: it decides nothing that it is over or not yet.
+        """
         log = self._logs.pop(pid)
-        # One that ended by itself keeps its own status: it is looked at before it is killed.
-        gone = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        gone = _has_ended(pid)
+        for _ in range(_ENDING_MILLISECONDS if ending else 0):
+            if gone:
+                break
+            time.sleep(0.001)  # nothing tells of it: whoever waits would take its status away
+            gone = _has_ended(pid)
         _kill(pid)
         _, status, usage = os.wait4(pid, 0)
         self._workers.remove(pid)
@@ -203,8 +245,10 @@ class _Template:
                     pass
             self._hang_up(log.pipe)
         ended = os.waitstatus_to_exitcode(status) if gone else None
-        flooded = log.total > self._limits.log_most
-        return ended, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, log.kept(), flooded
+        excess = self._excess.pop(pid, "")
+        if log.total > self._limits.log_most:
+            excess = "it printed more than is taken in"
+        return ended, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, log.kept(), excess
 
     def _sweep(self) -> None:
         """End whatever a worker has left behind: orphans come to this process."""
@@ -223,6 +267,11 @@ class _Template:
             os.waitpid(pid, 0)
         self._workers = set()
         self._sweep()
+
+
+def _has_ended(pid: int) -> bool:
+    """Say whether a worker has ended by itself; it is not reaped by that."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _kill(pid: int) -> None:
@@ -254,16 +303,36 @@ def _tasks_of_mine() -> int:
     return count
 
 
-def _python() -> list[str]:
-    """Return what of Python and of ronda a bot may read, but nothing that others have installed."""
-    ours = [str(Path(package.__path__[0])) for package in (ronda_core, ronda_bots, ronda_arena)]
-    for name in ("stdlib", "platstdlib"):
-        library = Path(sysconfig.get_path(name))
-        if any(Path(folder).is_relative_to(library / "site-packages") for folder in sys.path):
-            ours += [str(one) for one in library.iterdir() if one.name != "site-packages"]
-        else:
-            ours.append(str(library))
-    return list(dict.fromkeys(ours))
+def _readable(path: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return what of the system, Python and ronda a bot may read, and folders that it may list.
+
+    Nothing of it is what others have installed: a folder with one of `path` in it is left to its
+    other entries, each of them alone.
+    """
+    standard = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
+    ours = [package.__path__[0] for package in (ronda_core, ronda_bots, ronda_arena)]
+    pythons = [*standard, *(str(Path(folder, "lib-dynload")) for folder in standard)]
+    others = {str(Path(folder).resolve()) for folder in path} - {
+        str(Path(folder).resolve()) for folder in pythons
+    }
+    read: list[str] = []
+    split: list[str] = []
+    for one in dict.fromkeys([*_SYSTEM, *standard]):
+        if Path(one).exists():
+            _read_around(Path(one), others, read, split)
+    return [*read, *ours], split
+
+
+def _read_around(place: Path, others: set[str], read: list[str], split: list[str]) -> None:
+    """Add `place` to `read`, or where some of the `others` lie in it, what lies beside them."""
+    inside = f"{place.resolve()}/"
+    if not any(other.startswith(inside) for other in others):
+        read.append(str(place))
+        return
+    split.append(str(place))
+    for entry in place.iterdir():
+        if str(entry.resolve()) not in others:
+            _read_around(entry, others, read, split)
 
 
 def main(control: int, limits: Sequence[Any]) -> None:

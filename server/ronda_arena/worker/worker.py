@@ -98,15 +98,16 @@ class Worker:
             raise self._crash(data[SAY.size :])
         return said, data[SAY.size :] if said in WITH_BODY else value
 
-    def end(self) -> Remains:
+    def end(self, *, ending: bool = False) -> Remains:
         """End it and its tree, once; `WorkerLostError` if it was lost by a fault of ours.
 
-        It may be called while another thread asks: that one then finds it ended.
+        `ending`: it has hung up. It may be called while another thread asks: that one then finds
+        it ended.
         """
         with self._ending:
             if self.remains is None:
                 close_quietly(self._socket)
-                self.remains = self._nursery.bury(self._generation, self._pid)
+                self.remains = self._nursery.bury(self._generation, self._pid, ending=ending)
             return self.remains
 
     def nonsense(self, what: str) -> BotFaultError:
@@ -160,9 +161,9 @@ class Worker:
 
     def _ended(self) -> BotFaultError:
         """Return whose fault it is that nothing came any more."""
-        remains = self.end()
-        if remains.flooded:
-            cause, detail = Cause.PROTOCOL, "it printed more than is taken in"
+        remains = self.end(ending=True)
+        if remains.excess:
+            cause, detail = Cause.PROTOCOL, remains.excess
         elif remains.status is None:
             cause, detail = Cause.CRASH, "it hung up"
         elif remains.status < 0:
@@ -173,8 +174,8 @@ class Worker:
 
     def _fault(self, cause: Cause, detail: str) -> BotFaultError:
         remains = self.end()
-        if remains.flooded:  # it was on its way out already, and this is why
-            cause, detail = Cause.PROTOCOL, "it printed more than is taken in"
+        if remains.excess:  # it was on its way out already, and this is why
+            cause, detail = Cause.PROTOCOL, remains.excess
         return BotFaultError(cause, detail, seconds=self.seconds, log=remains.log)
 
 
