@@ -1,0 +1,13 @@
+"""A module that takes for ever to import."""
+
+from __future__ import annotations
+
+import time
+
+from ronda_zoo.visitor import Visitor
+
+time.sleep(3600)
+
+
+class SleepsOnImport(Visitor):
+    """Is never there."""
