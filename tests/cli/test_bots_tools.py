@@ -169,7 +169,7 @@ class TestDebug:
         assert f"hand 1, play {play}, seat 0: fine@1\n" in result.stdout
         assert re.search(rf"^  then +{cards[-1]}$", result.stdout, re.MULTILINE)
         assert re.search(rf"^  now +{cards[-1]}, in [\d.]+ ms$", result.stdout, re.MULTILINE)
-        assert re.search(r"^  careful@\S+ +\d+[OCEB]$", result.stdout, re.MULTILINE)
+        assert re.search(r"^  solver@\S+ +\d+[OCEB]$", result.stdout, re.MULTILINE)
         assert result.stdout.endswith(f"it printed:\n  I hold {' '.join(cards)}\n")
 
     def test_a_play_can_be_named_by_its_card_and_a_record_by_its_id(
