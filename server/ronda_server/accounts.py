@@ -38,10 +38,13 @@ class ApiKey(NamedTuple):
 class Accounts:
     """The keys of accounts, and whose bots' names are."""
 
-    def __init__(self, log: SqliteLog, keys: Keys, now: Callable[[], int]) -> None:
+    def __init__(
+        self, log: SqliteLog, keys: Keys, now: Callable[[], int], max_names: int = 100
+    ) -> None:
         self._log = log
         self._keys = keys
         self._now = now
+        self._max_names = max_names
         self._by_digest: dict[bytes, ApiKey] = {}
         self._owners: dict[str, str] = {}
 
@@ -104,16 +107,24 @@ class Accounts:
         return key
 
     async def claim(self, name: str, account: str) -> None:
-        """Let a name of a bot be an account's, if it is not another's."""
+        """Let a name of a bot be an account's, if it is not another's and there is room for it."""
         if name not in self._owners:
-            row = (name, account, self._now())
+            row = {"name": name, "account": account, "now": self._now(), "most": self._max_names}
 
-            def work(connection: sqlite3.Connection) -> str:
-                connection.execute("INSERT OR IGNORE INTO bot_name VALUES (?, ?, ?)", row)
+            def work(connection: sqlite3.Connection) -> str | None:
+                connection.execute(
+                    "INSERT OR IGNORE INTO bot_name SELECT :name, :account, :now"
+                    " WHERE (SELECT count(*) FROM bot_name WHERE account = :account) < :most",
+                    row,
+                )
                 found = connection.execute("SELECT account FROM bot_name WHERE name = ?", (name,))
-                return str(found.fetchone()[0])
+                return next((str(owner) for (owner,) in found), None)
 
-            self._owners[name] = await asyncio.shield(self._log.submit(work))
+            owner = await asyncio.shield(self._log.submit(work))
+            if owner is None:
+                limit = {"limit": "bot_names"}
+                raise ServiceError(Reason.TOO_MANY_NAMES, field="hello.name", metadata=limit)
+            self._owners[name] = owner
         if self._owners[name] != account:
             raise ServiceError(Reason.BOT_NAME_TAKEN, field="hello.name")
 

@@ -112,6 +112,8 @@ class Config:
     """Remote bots connected at once."""
     max_bot_seats: int = 256
     """Seats that a remote bot has at once."""
+    max_bot_names: int = 100
+    """Names of remote bots that an account can have."""
     bot_delay: float = 0.0
     """Seconds that a hosted bot waits with each decision, so that people can follow."""
     drain_seconds: float = 10.0
@@ -153,7 +155,7 @@ class Server:
             log = SqliteLog(path, self.metrics.committed)
             await log.open()
             self._stack.push_async_callback(log.close)
-            self.accounts = accounts = Accounts(log, keys, config.now)
+            self.accounts = accounts = Accounts(log, keys, config.now, config.max_bot_names)
             await accounts.open()
             self.host = Host(
                 log,

@@ -9,7 +9,7 @@ from typing import Final
 
 from ronda.v1.bot_service_pb2 import AnswerRejected, ConnectionEnded
 from ronda_server import frames
-from ronda_server.remote import Place, Rejection, RemoteBot, Remotes
+from ronda_server.remote import Ending, Place, Rejection, RemoteBot, Remotes
 
 HEARTBEAT_SECONDS: Final = 10.0
 _BEHIND: Final = 64
@@ -36,6 +36,9 @@ class Connection:
         self._seats: dict[Place, int] = {}
         """Each with the number up to which its events are told though they are many."""
         self._notes: deque[bytes] = deque()
+        self._caught_up = False
+        self._handing: Ending | None = None
+        """An end that is on its way to the stream."""
         self._woken: asyncio.Future[bool] | None = None
         self._room = asyncio.Event()
         self._rested = False
@@ -48,6 +51,10 @@ class Connection:
         if place not in self._seats:
             self._seats[place] = 0
             self._wake()
+
+    def look(self) -> None:
+        """See what there is to tell of no seat in particular."""
+        self._wake()
 
     def taken_over(self) -> None:
         """End, because another stream speaks for the bot."""
@@ -83,9 +90,8 @@ class Connection:
         """Yield what is told, to the end of the stream; the bot is `bot` by now."""
         self._beat()
         yield self._sent() + frames.welcome(bot, HEARTBEAT_SECONDS)
-        while bot.endings:
-            yield self._sent() + frames.over(bot.endings.popleft())
         while True:
+            self._handing = None  # who asks for the next message has been handed the last one
             if self._problem:
                 raise self._problem
             if self._ended is not None:
@@ -95,6 +101,10 @@ class Connection:
                 note = self._notes.popleft()
                 self._room.set()
                 yield self._sent() + note
+            elif bot.endings:
+                yield self._over(bot.endings.popleft())
+            elif self._is_caught_up():
+                yield self._sent() + frames.caught_up()
             elif self._seats:
                 place = next(iter(self._seats))
                 frame = self._next(bot, place, self._seats.pop(place))
@@ -103,10 +113,23 @@ class Connection:
             elif not await self._rest():
                 yield self._sent() + frames.alive()
 
-    def close(self) -> None:
-        """Beat no more."""
+    def close(self, bot: RemoteBot) -> None:
+        """Beat no more, and give back the end that was not handed over for sure."""
         if self._timer:
             self._timer.cancel()
+        if self._handing:
+            bot.keep(self._handing)
+
+    def _is_caught_up(self) -> bool:
+        """Say, once, that every seat has been told of which this stream has to tell."""
+        if self._caught_up or not self._remotes.loaded:
+            return False
+        self._caught_up = all(place.started for place in self._seats)
+        return self._caught_up
+
+    def _over(self, ending: Ending) -> bytes:
+        self._handing = ending
+        return self._sent() + frames.over(ending)
 
     def _next(self, bot: RemoteBot, place: Place, until: int) -> bytes | None:
         """Return what is to be told next of a seat, None if there is nothing more."""
@@ -129,7 +152,7 @@ class Connection:
             event = audience.event(place.at, place.seat)
             return self._sent() + frames.event(game.id, place.seat, event)
         if game.over:
-            return self._sent() + frames.over(self._remotes.told_all(place))
+            return self._over(self._remotes.told_all(place))
         if not place.decides or place.asked == game.opened:
             return None
         view = audience.view_parts(place.seat)

@@ -1,8 +1,8 @@
 """The one list of reasons why a call is refused, and how it goes out.
 
 `docs/errors.md` prints this list and `ronda.v1.ErrorReason` carries it; a test keeps all three
-equal. A message never depends on anything but the reason and what the caller itself sent, so that
-no refusal can tell a secret.
+equal. A message never depends on anything but the reason, the limit that is reached and what the
+caller itself sent, so that no refusal can tell a secret.
 """
 
 from __future__ import annotations
@@ -67,6 +67,8 @@ class Reason(StrEnum):
     BOT_NAME_TAKEN = "BOT_NAME_TAKEN"
     TOO_MANY_MATCHES = "TOO_MANY_MATCHES"
     TOO_MANY_STREAMS = "TOO_MANY_STREAMS"
+    TOO_MANY_NAMES = "TOO_MANY_NAMES"
+    HELLO_TIMEOUT = "HELLO_TIMEOUT"
     DRAINING = "DRAINING"
     STORAGE_UNAVAILABLE = "STORAGE_UNAVAILABLE"
     INTERNAL = "INTERNAL"
@@ -130,6 +132,11 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
     ),
     Reason.TOO_MANY_MATCHES: (_Code.RESOURCE_EXHAUSTED, "too many matches are open; retry later"),
     Reason.TOO_MANY_STREAMS: (_Code.RESOURCE_EXHAUSTED, "too many streams are open; retry later"),
+    Reason.TOO_MANY_NAMES: (
+        _Code.RESOURCE_EXHAUSTED,
+        "the account has used as many names of bots as it may; use one of them",
+    ),
+    Reason.HELLO_TIMEOUT: (_Code.DEADLINE_EXCEEDED, "no Hello came in time; connect again"),
     Reason.DRAINING: (_Code.UNAVAILABLE, "this server is shutting down; retry"),
     Reason.STORAGE_UNAVAILABLE: (
         _Code.UNAVAILABLE,
@@ -138,15 +145,22 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
     Reason.INTERNAL: (_Code.INTERNAL, "internal error"),
 }
 
+_LIMITS: Final[Mapping[str, str]] = {
+    "bot_seats": "a remote bot of this match plays as many seats as it may; retry later",
+    "bots": "as many remote bots are connected as may be; retry later",
+    "workers": "the bots of this match need more processes than are free; retry later",
+}
+"""What is told instead where another limit is reached than that which a reason is named after."""
+
 
 def code_of(reason: Reason) -> grpc.StatusCode:
     """Return the gRPC code that goes with `reason`."""
     return _TABLE[reason][0]
 
 
-def message_of(reason: Reason) -> str:
+def message_of(reason: Reason, limit: str = "") -> str:
     """Return what a caller is told, which is the same whatever the state."""
-    return _TABLE[reason][1]
+    return _LIMITS.get(limit) or _TABLE[reason][1]
 
 
 class ServiceError(Exception):
@@ -171,6 +185,11 @@ class ServiceError(Exception):
         """The gRPC code."""
         return code_of(self.reason)
 
+    @property
+    def message(self) -> str:
+        """What the caller is told."""
+        return message_of(self.reason, self.metadata.get("limit", ""))
+
 
 def to_status(error: ServiceError) -> status_pb2.Status:
     """Return the google.rpc.Status of `error`."""
@@ -183,16 +202,14 @@ def to_status(error: ServiceError) -> status_pb2.Status:
     ]
     if error.field:
         violation = error_details_pb2.BadRequest.FieldViolation(
-            field=error.field, description=message_of(error.reason)
+            field=error.field, description=error.message
         )
         details.append(_pack(error_details_pb2.BadRequest(field_violations=[violation])))
     if error.retry_seconds:
         delay = Duration()
         delay.FromMilliseconds(int(error.retry_seconds * 1000))
         details.append(_pack(error_details_pb2.RetryInfo(retry_delay=delay)))
-    return status_pb2.Status(
-        code=error.code.value[0], message=message_of(error.reason), details=details
-    )
+    return status_pb2.Status(code=error.code.value[0], message=error.message, details=details)
 
 
 def _pack(message: object) -> AnyMessage:

@@ -20,6 +20,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _VERSION: Final = re.compile(r"[A-Za-z0-9.+_-]{1,64}", re.ASCII)
 _KIND: Final = re.compile(r"[A-Za-z0-9_]{1,40}", re.ASCII)
 _LONGEST_ID: Final = 128
+_HEEDED: Final = 512
+"""Places of a Hello, the last of them: more than a bot has seats."""
 _BANK: Final = Duration()
 
 
@@ -32,7 +34,6 @@ def about(hello: pb.Hello) -> About:
         and (not hello.description or is_name(hello.description)),
         "hello.plays": len(hello.plays) <= 16
         and all(len(one.rules) <= 64 and len(one.players) <= 3 for one in hello.plays),
-        "hello.places": len(hello.places) <= 512,
     }
     for field, sound in checks.items():
         if not sound:
@@ -49,7 +50,7 @@ def about(hello: pb.Hello) -> About:
 
 def places(hello: pb.Hello) -> list[tuple[str, int, int]]:
     """Return how far a bot has followed its matches: match, seat, number of the last event."""
-    return [(one.match_id, one.seat, one.after_sequence) for one in hello.places]
+    return [(one.match_id, one.seat, one.after_sequence) for one in hello.places[-_HEEDED:]]
 
 
 def choice(answer: pb.Answer) -> tuple[str, object] | None:
@@ -135,6 +136,14 @@ def over(ending: Ending) -> bytes:
         sequence=ending.sequence,
     )
     return _Response(match_over=message).SerializeToString()
+
+
+def caught_up() -> bytes:
+    """Return that all matches have been told."""
+    return _CAUGHT_UP
+
+
+_CAUGHT_UP: Final = _Response(caught_up=pb.CaughtUp()).SerializeToString()
 
 
 def alive() -> bytes:

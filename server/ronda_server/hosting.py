@@ -44,11 +44,11 @@ _log = structlog.get_logger(__name__)
 _GRACE_MICROS: Final = 10_000_000
 """Time that a decision still has after a restart."""
 _RETRY_SECONDS: Final = 1.0
+"""Between attempts while the storage is away."""
 _MAKING_SECONDS: Final = 60.0
 """Time to make the bots of a match."""
 _SLACK_SECONDS: Final = 1.0
 """Time that a bot is given beyond its own: its seat judges first, and says why."""
-"""Between attempts while the storage is away."""
 
 
 class Host:
@@ -120,6 +120,8 @@ class Host:
                     await self.pause()
                     continue
                 break
+        if not self.draining:
+            self.remotes.all_loaded()
 
     async def close(self) -> None:
         """Stop bots and timers; every match goes on from its log, elsewhere or later."""

@@ -16,7 +16,7 @@ import grpc
 import structlog
 from google.protobuf.message import DecodeError
 
-from ronda_server.errors import DETAILS_KEY, Reason, ServiceError, message_of, to_status
+from ronda_server.errors import DETAILS_KEY, Reason, ServiceError, to_status
 from ronda_server.metrics import Metrics, code_label
 
 _log = structlog.get_logger(__name__)
@@ -168,7 +168,7 @@ async def _refuse(problem: BaseException, context: _Context) -> None:
         await context.abort(grpc.StatusCode.UNIMPLEMENTED, "there is no such method")
     error = problem if isinstance(problem, ServiceError) else ServiceError(Reason.INTERNAL)
     details = ((DETAILS_KEY, to_status(error).SerializeToString()),)
-    await context.abort(error.code, message_of(error.reason), details)
+    await context.abort(error.code, error.message, details)
 
 
 def _place(problem: BaseException) -> str:

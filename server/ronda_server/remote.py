@@ -161,6 +161,13 @@ class RemoteBot:
     def __repr__(self) -> str:
         return f"<RemoteBot {self.identity}>"
 
+    def keep(self, ending: Ending) -> None:
+        """Keep an end that its stream did not take, for the stream that is there or comes next."""
+        if len(self.endings) < _KEPT_ENDINGS:  # else the later ones count
+            self.endings.appendleft(ending)
+        if self.connection:
+            self.connection.look()
+
     @property
     def ready(self) -> bool:
         """Say whether it can be given seats."""
@@ -210,6 +217,8 @@ class Remotes:
         self._seated: dict[str, dict[int, Place]] = {}
         self._connected = 0
         self.draining = False
+        self.loaded = False
+        """Every match that was open when the server began has been taken up."""
 
     def __iter__(self) -> Iterator[RemoteBot]:
         """Go through all that are connected or have a match, by identity."""
@@ -348,6 +357,13 @@ class Remotes:
         for bot in self._bots.values():
             if bot.connection and bot.connection.key_id == key_id:
                 bot.connection.revoked()
+
+    def all_loaded(self) -> None:
+        """Note that every match is taken up, and tell who has waited for that."""
+        self.loaded = True
+        for bot in self._bots.values():
+            if bot.connection:
+                bot.connection.look()
 
     def drain(self) -> None:
         """End every stream, present and to come."""

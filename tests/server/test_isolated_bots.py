@@ -199,6 +199,7 @@ async def test_a_match_that_wants_more_workers_than_there_may_be_is_refused(
     with refused(Reason.TOO_MANY_MATCHES) as refusal:
         await client.create("sound", "sound", "sound", rules="cafe")
     assert refusal.info.metadata["limit"] == "workers"
+    assert "processes" in str(refusal.error.details())
     await client.create("sound", "open", "sound", rules="cafe")
 
 

@@ -36,6 +36,10 @@ Choice = Mapping[str, Any]
 """One of `card` (its number), `declare` (a bool) and `crash` (a word), or nothing at all."""
 
 
+_HELLO_BYTES: Final = 16_000
+"""At most, of a Hello: the server reads 16 KiB."""
+
+
 class Welcomed(NamedTuple):
     """The server has taken the bot."""
 
@@ -101,13 +105,17 @@ class Alive(NamedTuple):
     """Nothing has happened."""
 
 
+class CaughtUp(NamedTuple):
+    """Every match of the bot has been told on this stream."""
+
+
 class StreamEnded(NamedTuple):
     """The stream is over: taken_over, draining, key_revoked, bot_left or else."""
 
     why: str
 
 
-Heard = Welcomed | Started | Asked | Told | Dropped | Over | Alive | StreamEnded
+Heard = Welcomed | Started | Asked | Told | Dropped | Over | Alive | CaughtUp | StreamEnded
 
 
 class Offer(NamedTuple):
@@ -139,14 +147,7 @@ class BotStream:
 
         `places` says up to which event the bot knows its matches.
         """
-        hello = pb.Hello(
-            **offer._asdict(),
-            places=[
-                pb.MatchPlace(match_id=key.match_id, seat=key.seat, after_sequence=after)
-                for key, after in places.items()
-            ],
-        )
-        self._said.put_nowait(pb.ConnectRequest(hello=hello))
+        self._said.put_nowait(pb.ConnectRequest(hello=hello_of(offer, places)))
         self._said.put_nowait(pb.ConnectRequest(ready=pb.Ready()))
         call = self._stub.Connect(self._words(), metadata=self._metadata)
         try:
@@ -169,6 +170,23 @@ class BotStream:
     async def _words(self) -> AsyncIterator[pb.ConnectRequest]:
         while True:
             yield await self._said.get()
+
+
+def hello_of(offer: Offer, places: Mapping[SeatKey, int]) -> pb.Hello:
+    """Return a Hello no longer than a server reads: with as many places as fit, the last of them.
+
+    Of a match without a place events are told from the first; whoever plays it skips them.
+    """
+    hello = pb.Hello(
+        **offer._asdict(),
+        places=[
+            pb.MatchPlace(match_id=key.match_id, seat=key.seat, after_sequence=after)
+            for key, after in places.items()
+        ],
+    )
+    while hello.places and hello.ByteSize() > _HELLO_BYTES:
+        del hello.places[: -(-len(hello.places) // 8)]
+    return hello
 
 
 def heard(message: pb.ConnectResponse) -> Heard | None:
@@ -223,6 +241,7 @@ _KINDS: Final[Mapping[str, Callable[[Any], Heard | None]]] = {
     "answer_rejected": _dropped,
     "match_over": _over,
     "alive": lambda _: Alive(),
+    "caught_up": lambda _: CaughtUp(),
     "ended": lambda said: StreamEnded(_name(pb.ConnectionEnded.Reason, said.reason, "REASON_")),
 }
 

@@ -60,10 +60,20 @@ TEXTS: Final = {
     "RECORD_SEALED": "the record is sealed until no table plays these deals any more",
     "TOO_MANY_MATCHES": "the server holds as many matches as it may: try again later",
     "TOO_MANY_STREAMS": "too many streams are open: close one, or try again later",
+    "TOO_MANY_NAMES": "your account has used as many names of bots as it may: take one with --as",
+    "HELLO_TIMEOUT": "the server waited too long for the first word: try again",
     "DRAINING": "the server is shutting down: try again in a moment",
     "STORAGE_UNAVAILABLE": "the server cannot reach its storage: try again in a moment",
     "INTERNAL": "the server made a fault: please report it to those who run it",
 }
+
+_LIMITS: Final = {
+    "bot_seats": "a remote bot of the match plays as many seats as it may: try again later",
+    "bots": "as many remote bots are connected as the server allows: try again later",
+    "workers": "the bots of the match need more processes than the server has free:"
+    " try again later",
+}
+"""By the limit that is reached, where the reason alone does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +97,7 @@ class Refusal:
         """What to tell a person, without a stop at the end."""
         if self.reason == "BAD_SEAT" or self.reason not in TEXTS:
             return f"the server says: {self.message}" if self.message else self.code.name
-        return TEXTS[self.reason]
+        return _LIMITS.get(self.details.get("limit", "")) or TEXTS[self.reason]
 
     def failure(self, where: Target) -> Failure:
         """Return the end of a command that this refusal brings."""

@@ -81,6 +81,13 @@ if TYPE_CHECKING:
     help="Seats of a remote bot at once.",
 )
 @click.option(
+    "--max-bot-names",
+    type=click.IntRange(0),
+    default=100,
+    show_default=True,
+    help="Names of remote bots an account can have.",
+)
+@click.option(
     "--bot-delay",
     type=click.FloatRange(0, 60),
     default=0.0,

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, cast
@@ -18,6 +19,7 @@ from ronda_bots.registry import BotInfo
 from ronda_cli.bot_client import (
     Asked,
     BotStream,
+    CaughtUp,
     Choice,
     Dropped,
     EventReader,
@@ -33,6 +35,7 @@ from ronda_cli.bot_client import (
 from ronda_cli.channel import Target
 from ronda_cli.follow import Patience
 from ronda_cli.output import ExitCode, Failure
+from ronda_cli.refusal import Refusal
 from ronda_cli.text import name
 from ronda_cli.updates import RefusedError
 from ronda_core.hand import Phase
@@ -42,13 +45,15 @@ _HELLO_WITHIN: Final = 20.0
 """Seconds in which a server says Welcome."""
 _SILENT: Final = 3
 """Heartbeats after which a stream without any is taken for dead."""
-_AGAIN: Final = frozenset({grpc.StatusCode.INTERNAL, grpc.StatusCode.RESOURCE_EXHAUSTED})
-"""What another attempt may mend, besides a connection that is lost."""
 _NO_KEY: Final = "the key is not one of this server, or no longer: check --key-file"
 _LAST: Final = {
     "taken_over": "another connection of this bot has taken over",
     "key_revoked": "the key was revoked: ask whoever runs the server for another",
 }
+_ENDED: Final = 1024
+"""Seats that are remembered to be over: their end may be told twice."""
+_UNKNOWN_PHASE: Final = "UnknownPhase"
+"""What is said of a decision of a later version of the game, which nobody here can take."""
 
 
 class _Decided(NamedTuple):
@@ -75,6 +80,8 @@ class Player:
         """Number of the last event that was passed on."""
         self.asked = ""
         """The last decision that the bot was asked for."""
+        self.open = ""
+        """The decision that the stream of now has told; an answer waits until it has."""
         self.decided: _Decided | None = None
         self.thread = threading.Thread(target=self._run, name=f"ronda-{bot.name}", daemon=True)
 
@@ -84,12 +91,14 @@ class Player:
             if item.sequence <= self.after:
                 return
             self.after = item.sequence
-        elif item.decision_id == self.asked:
-            if self.decided and self.decided.decision_id == item.decision_id:
-                self._tell(self.decided)  # the stream broke before it was answered
+            self._inbox.put(item)
             return
-        else:
-            self.asked = item.decision_id
+        self.open = item.decision_id
+        if item.decision_id == self.asked:
+            if self.decided and self.decided.decision_id == item.decision_id:
+                self._tell(self.decided)  # whether it was read before the stream broke, who knows
+            return
+        self.asked = item.decision_id
         self._inbox.put(item)
 
     def leave(self) -> None:
@@ -120,6 +129,8 @@ class Player:
 
     def _decide(self, item: Asked) -> Choice:
         self._reader.seen(item.view)
+        if item.view.phase not in (Phase.DECLARE, Phase.PLAY):
+            return {"crash": _UNKNOWN_PHASE}
         declares = item.view.phase == Phase.DECLARE
         if self._seat and not self._fault:
             with self._blamed():
@@ -155,6 +166,9 @@ class Served:
     players: dict[SeatKey, Player] = field(default_factory=dict)
     over: int = 0
     _stream: BotStream | None = None
+    _told: set[SeatKey] = field(default_factory=set)
+    """Seats that the stream of now has told."""
+    _ended: deque[SeatKey] = field(default_factory=lambda: deque(maxlen=_ENDED))
     _heartbeat: float = _HELLO_WITHIN / _SILENT
     _lost: bool = False
 
@@ -168,7 +182,7 @@ class Served:
                 problem = error.why
                 if problem.reason in ("BAD_TOKEN", "TOKEN_REQUIRED"):
                     raise Failure(_NO_KEY, ExitCode.REFUSED) from None
-                if not (problem.retried or problem.code in _AGAIN):
+                if not _may_pass(problem):
                     raise problem.failure(where) from None
                 reason = problem.text
             if self._enough():
@@ -187,6 +201,9 @@ class Served:
         offer = Offer(self.name, about.version, about.description[:200], self.seats)
         places = {key: player.after for key, player in self.players.items() if player.after}
         self._heartbeat = _HELLO_WITHIN / _SILENT
+        self._told.clear()
+        for player in self.players.values():
+            player.open = ""
         try:
             async with contextlib.aclosing(stream.connect(offer, places)) as heard:
                 while not self._enough():
@@ -222,12 +239,17 @@ class Served:
             case Told() | Asked():
                 if player := self.players.get(item.key):
                     player.hear(item)
+            case CaughtUp():
+                self._forget()
+            case Dropped(why="already_answered"):
+                pass  # it was said twice, and the first counts
             case Dropped():
                 self.say(f"an answer was dropped: {item.why} ({name(item.decision_id, 80)})")
             case Over():
                 self._end(item)
 
     def _start(self, started: Started) -> None:
+        self._told.add(started.key)
         if started.key in self.players:
             return
         loop = asyncio.get_running_loop()
@@ -244,20 +266,40 @@ class Served:
         player.thread.start()
 
     def _answer(self, decided: _Decided) -> None:
-        if self._stream and decided.key in self.players:
+        player = self.players.get(decided.key)
+        if self._stream and player and player.open == decided.decision_id:
             self._stream.answer(decided.decision_id, decided.choice)
 
     def _end(self, over: Over) -> None:
-        player = self.players.pop(over.key, None)
-        if player:
-            player.leave()
-        self.over += 1
+        if over.key in self._ended:
+            return
+        self._leave(over.key)
         end = over.end
         score = "-".join(map(str, end.scores))
         what = f"{end.outcome} {score}".strip()
         if end.fault_cause:
             what += f", by {end.fault_cause} of seat {end.fault_seat}"
         self.say(f"{name(over.key.match_id)}: seat {over.key.seat} is over: {what}")
+
+    def _forget(self) -> None:
+        """Leave the seats of which the server tells nothing any more."""
+        for key in [key for key in self.players if key not in self._told]:
+            self._leave(key)
+            self.say(f"{name(key.match_id)}: seat {key.seat} is over: no more is told of it")
+
+    def _leave(self, key: SeatKey) -> None:
+        player = self.players.pop(key, None)
+        if player:
+            player.leave()
+        self._ended.append(key)
+        self.over += 1
+
+
+def _may_pass(problem: Refusal) -> bool:
+    """Say whether another attempt may mend it; a limit says so itself, by a time to wait."""
+    if problem.code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        return problem.retry_after is not None or not problem.reason
+    return problem.retried or problem.code is grpc.StatusCode.INTERNAL
 
 
 def _why(ended: str) -> str:

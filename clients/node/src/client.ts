@@ -60,7 +60,7 @@ export interface Options {
 const WELCOME = 20_000 / 3;
 /** How long the server may take to answer a goodbye, in milliseconds. */
 const GOODBYE = 500;
-/** The most places that Hello may hold, and so the most seats that are remembered. */
+/** The most places that the server heeds, and so the most seats that are remembered. */
 const PLACES = 512;
 /** The most bytes of a Hello: the server reads 16 KiB. */
 const HELLO_BYTES = 16_000;
@@ -68,6 +68,8 @@ const HELLO_BYTES = 16_000;
 interface Held {
   readonly match: MatchStarted;
   readonly player: SeatPlayer;
+  /** Whether the open stream has told of it. */
+  told: boolean;
 }
 
 type Call = ClientDuplexStream<ConnectRequest, ConnectResponse>;
@@ -129,7 +131,10 @@ export class BotClient {
       throw problem ?? error;
     } finally {
       this.#call = undefined;
-      for (const { player } of this.#seats.values()) player.lost();
+      for (const held of this.#seats.values()) {
+        held.told = false;
+        held.player.lost();
+      }
       clearTimeout(hangUp);
       signal.removeEventListener("abort", leave);
       client.close();
@@ -185,12 +190,16 @@ export class BotClient {
       case "answerRejected": {
         const { decisionId, reason } = message.value;
         const why = AnswerRejected_Reason[reason] ?? `reason ${reason}`;
+        if (reason === AnswerRejected_Reason.ALREADY_ANSWERED) break; // it was said twice
         this.#log(`an answer was dropped: ${why} (${oneLine(decisionId, 128)})`);
         for (const { player } of this.#seats.values()) player.dropped(decisionId);
         break;
       }
       case "matchOver":
         this.#over(message.value);
+        break;
+      case "caughtUp":
+        this.#forget();
         break;
       case "ended":
         return ended(message.value.reason);
@@ -207,6 +216,7 @@ export class BotClient {
   #start(match: MatchStarted): void {
     const known = this.#seat(match);
     if (known) {
+      known.told = true;
       this.#keep(known); // among the last, since the server has it too
       return;
     }
@@ -219,7 +229,7 @@ export class BotClient {
       (answer) => this.#say({ $case: "answer", value: answer }),
       (line) => this.#log(`${told}: ${line}`),
     );
-    this.#keep({ match, player });
+    this.#keep({ match, player, told: true });
   }
 
   /** Remembers a seat; of too many, that which the server has not told of for longest. */
@@ -240,6 +250,16 @@ export class BotClient {
     const blame = fault && `, by ${Fault_Cause[fault.cause] ?? fault.cause} of seat ${fault.seat}`;
     const how = `${outcome} ${result?.scores.join("-") ?? ""}${blame ?? ""}`;
     this.#log(`${oneLine(matchId)}: seat ${seat} is over: ${how.toLowerCase()}`);
+  }
+
+  /** Leaves the seats of which the server, having told all that there are, has told nothing. */
+  #forget(): void {
+    for (const [key, { match, player, told }] of this.#seats) {
+      if (told) continue;
+      player.over();
+      this.#seats.delete(key);
+      this.#log(`${oneLine(match.matchId)}: seat ${match.seat} is over: no more is told of it`);
+    }
   }
 
   /** Says something on the stream that is open. */

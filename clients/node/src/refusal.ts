@@ -27,7 +27,9 @@ const FINAL: ReadonlySet<status> = new Set([
   status.UNIMPLEMENTED,
 ]);
 
-export const isFinal = (refusal: Refusal): boolean => FINAL.has(refusal.code);
+/** Tells whether another attempt is no use. A limit of ronda that passes says when to come back. */
+export const isFinal = ({ code, reason, retryAfter }: Refusal): boolean =>
+  FINAL.has(code) || (code === status.RESOURCE_EXHAUSTED && reason !== "" && retryAfter === 0);
 
 export const isServiceError = (error: unknown): error is ServiceError =>
   error instanceof Error && "code" in error && "details" in error && "metadata" in error;

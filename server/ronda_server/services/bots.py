@@ -69,7 +69,7 @@ class BotService(bot_service_pb2_grpc.BotServiceServicer):
                 yield frame  # type: ignore[misc] # serialised already: the edge lets bytes through
         finally:
             reading.cancel()
-            connection.close()
+            connection.close(bot)
             self._remotes.disconnect(bot, connection)
 
     def _check_still(self, key: ApiKey) -> None:
@@ -117,7 +117,9 @@ async def _hello(requests: AsyncIterator[pb.ConnectRequest]) -> pb.Hello:
     try:
         async with asyncio.timeout(_HELLO_SECONDS):
             first = await anext(aiter(requests))
-    except (TimeoutError, StopAsyncIteration):
+    except TimeoutError:
+        raise ServiceError(Reason.HELLO_TIMEOUT) from None
+    except StopAsyncIteration:
         raise ServiceError(Reason.REQUEST_INVALID, field="hello") from None
     if first.WhichOneof("message") != "hello":
         raise ServiceError(Reason.REQUEST_INVALID, field="hello")

@@ -38,6 +38,23 @@ async function begin(bot: Partial<Bot> = {}, offer: Partial<Offer> = {}): Promis
   return stream;
 }
 
+const field = (number: number, bytes: Uint8Array | string): Uint8Array =>
+  new BinaryWriter()
+    .uint32((number << 3) | 2)
+    .bytes(Buffer.from(bytes))
+    .finish();
+
+/** The details of an error of the server. */
+function reasonOf(reason: string): Metadata {
+  const info = Buffer.concat([field(1, reason), field(2, "ronda.v1")]);
+  const any = [field(1, "type.googleapis.com/google.rpc.ErrorInfo"), field(2, info)];
+  const metadata = new Metadata();
+  metadata.set("grpc-status-details-bin", Buffer.from(field(3, Buffer.concat(any))));
+  return metadata;
+}
+
+const HELLO_TIMEOUT = reasonOf("HELLO_TIMEOUT");
+
 const hand = [Card.OROS_3, Card.COPAS_5];
 const card = (value: Card) => ({ $case: "card", value }) as const;
 
@@ -247,6 +264,75 @@ test("a match in which a bot thinks holds up no other", async () => {
   assert.equal((await stream.hears("answer")).decisionId, "d2");
   thought.put(Card.OROS_3);
   assert.equal((await stream.hears("answer")).decisionId, "d1");
+});
+
+test("a decision is answered on a stream that has told it, also where its answer was said before", async () => {
+  const stream = await begin();
+  stream.started();
+  stream.ask("d1", { hand });
+  const { choice } = await stream.hears("answer");
+  stream.fail(status.UNAVAILABLE);
+  const again = await server.bots.take();
+  await again.open();
+  again.started("m2");
+  again.ask("e1", { hand, matchId: "m2" }, { matchId: "m2" });
+  assert.equal((await again.hears("answer")).decisionId, "e1"); // and not d1, which is not told yet
+  again.started();
+  again.ask("d1", { hand });
+  assert.deepEqual(await again.hears("answer"), { decisionId: "d1", choice });
+});
+
+test("an answer that was said twice stands, and is no news", async () => {
+  let asked = 0;
+  const stream = await begin({ play: (shown) => shown.hand[asked++] ?? 0 });
+  stream.started();
+  stream.ask("d1", { hand });
+  await stream.hears("answer");
+  const rejected = (reason: AnswerRejected_Reason) =>
+    stream.say({ $case: "answerRejected", value: { decisionId: "d1", reason } });
+  rejected(AnswerRejected_Reason.ALREADY_ANSWERED);
+  stream.ask("d1", { hand });
+  assert.deepEqual((await stream.hears("answer")).choice, card(Card.OROS_3));
+  rejected(AnswerRejected_Reason.LATE);
+  assert.match((await playing?.said(/dropped/)) ?? "", /LATE/); // the first that was told
+});
+
+test("seats of which a stream has told nothing when it has caught up are left", async () => {
+  const stream = await begin();
+  for (const id of ["m1", "m2"]) {
+    stream.started(id);
+    stream.event(3, id);
+  }
+  stream.say({ $case: "caughtUp", value: {} }); // both are told: nothing is forgotten
+  stream.fail(status.UNAVAILABLE);
+  const again = await server.bots.take();
+  const told = (await again.open()).places.map(({ matchId }) => matchId);
+  assert.deepEqual(told, ["m1", "m2"]);
+  again.started("m2");
+  again.say({ $case: "caughtUp", value: {} });
+  await playing?.said(/^m1: seat 0 is over: no more is told of it$/);
+  again.fail(status.UNAVAILABLE);
+  const { places } = await (await server.bots.take()).open();
+  assert.deepEqual(
+    places.map(({ matchId }) => matchId),
+    ["m2"],
+  );
+});
+
+test("a Hello that came too late is said again", async () => {
+  playing = new Playing(server);
+  (await server.bots.take()).fail(status.DEADLINE_EXCEEDED, "no Hello came in time", HELLO_TIMEOUT);
+  await playing.said(/^HELLO_TIMEOUT: no Hello came in time: trying again/);
+  await (await server.bots.take()).open();
+});
+
+test("a limit without a time to wait is final", async () => {
+  playing = new Playing(server);
+  const metadata = reasonOf("TOO_MANY_NAMES");
+  (await server.bots.take()).fail(status.RESOURCE_EXHAUSTED, "use one of them", metadata);
+  const error = await playing.done;
+  assert.ok(error instanceof StoppedError);
+  assert.equal(error.message, "TOO_MANY_NAMES: use one of them");
 });
 
 for (const [reason, words] of [

@@ -196,7 +196,8 @@ class Hello(_message.Message):
     name: _builtins.str
     """The name of the bot: 1 to 64 letters, digits, `-` and `_`.
 
-    BOT_NAME_TAKEN if it is that of a bot of the server, or another account used it first.
+    BOT_NAME_TAKEN if it is that of a bot of the server, or another account used it first;
+    TOO_MANY_NAMES if it is new, and the account has as many names as it may.
     """
     version: _builtins.str
     """The version of the bot: 1 to 64 letters, digits and `.+-_`. Change it whenever the bot decides
@@ -220,9 +221,11 @@ class Hello(_message.Message):
 
     @_builtins.property
     def places(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatchPlace]:
-        """Where the bot is in matches that it still knows from an earlier stream, at most 512 of them.
+        """Where the bot is in matches that it still knows from an earlier stream: as many as leave Hello
+        within the 16 KiB of a ConnectRequest. The server heeds the last 512.
 
-        Events of these go on from there. Of every other match it is told all events from the first.
+        Events of these go on from there. Of every other match it is told all events from the first: a
+        bot that has left out a place skips those whose numbers it knows.
         """
 
     def __init__(
@@ -330,6 +333,11 @@ class Answer(_message.Message):
 
     The first answer to a decision counts. Time is judged first, by the server's clock, at the moment
     the answer is read; then whether it is an answer at all, then whether the rules allow it.
+
+    Answer a decision on a stream that has told it. On a new stream wait until it is told again,
+    which is at once, and then say the same answer again if it was said before: whether the first was
+    read, nobody can know. A server that has just started may not know a decision earlier. An answer
+    that is said twice does no harm: the second is rejected as REASON_ALREADY_ANSWERED.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -409,6 +417,7 @@ class ConnectResponse(_message.Message):
     MATCH_OVER_FIELD_NUMBER: _builtins.int
     ALIVE_FIELD_NUMBER: _builtins.int
     ENDED_FIELD_NUMBER: _builtins.int
+    CAUGHT_UP_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def sent_time(self) -> _timestamp_pb2.Timestamp:
         """When the server sent it, by its own clock: the one that deadlines are told by."""
@@ -445,6 +454,10 @@ class ConnectResponse(_message.Message):
     def ended(self) -> Global___ConnectionEnded:
         """The stream is over."""
 
+    @_builtins.property
+    def caught_up(self) -> Global___CaughtUp:
+        """All matches have been told."""
+
     def __init__(
         self,
         *,
@@ -457,12 +470,13 @@ class ConnectResponse(_message.Message):
         match_over: Global___MatchOver | None = ...,
         alive: Global___ConnectionAlive | None = ...,
         ended: Global___ConnectionEnded | None = ...,
+        caught_up: Global___CaughtUp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["alive", b"alive", "answer_rejected", b"answer_rejected", "decision", b"decision", "ended", b"ended", "match_event", b"match_event", "match_over", b"match_over", "match_started", b"match_started", "message", b"message", "sent_time", b"sent_time", "welcome", b"welcome"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["alive", b"alive", "answer_rejected", b"answer_rejected", "caught_up", b"caught_up", "decision", b"decision", "ended", b"ended", "match_event", b"match_event", "match_over", b"match_over", "match_started", b"match_started", "message", b"message", "sent_time", b"sent_time", "welcome", b"welcome"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alive", b"alive", "answer_rejected", b"answer_rejected", "decision", b"decision", "ended", b"ended", "match_event", b"match_event", "match_over", b"match_over", "match_started", b"match_started", "message", b"message", "sent_time", b"sent_time", "welcome", b"welcome"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alive", b"alive", "answer_rejected", b"answer_rejected", "caught_up", b"caught_up", "decision", b"decision", "ended", b"ended", "match_event", b"match_event", "match_over", b"match_over", "match_started", b"match_started", "message", b"message", "sent_time", b"sent_time", "welcome", b"welcome"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["welcome", "match_started", "decision", "match_event", "answer_rejected", "match_over", "alive", "ended"]  # noqa: Y015
+    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["welcome", "match_started", "decision", "match_event", "answer_rejected", "match_over", "alive", "ended", "caught_up"]  # noqa: Y015
     _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
 
@@ -505,6 +519,28 @@ class Welcome(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Welcome: _TypeAlias = Welcome  # noqa: Y015
+
+@_typing.final
+class CaughtUp(_message.Message):
+    """Every match in which the bot plays has been told by MatchStarted on this stream, or begins later.
+
+    It comes once on each stream, also where there is no match; after a restart of the server when
+    that has taken up its matches again. A seat that the bot knows from an earlier stream, and of
+    which this one has told nothing so far, is over: forget it. How it ended, GetMatch tells.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CaughtUp: _TypeAlias = CaughtUp  # noqa: Y015
 
 @_typing.final
 class MatchStarted(_message.Message):
@@ -578,7 +614,8 @@ class Decision(_message.Message):
         """All that the seat may know: the very bytes that WatchMatch sends to a person in that seat.
 
         Its phase says what is asked: declare or play. Where seats declare, others may answer before
-        the bot does, which changes nothing for it.
+        the bot does, which changes nothing for it. A bot that does not know the phase answers with
+        Crash, of the kind `UnknownPhase`: it cannot know what is asked, and holds nobody up.
         """
 
     @_builtins.property
@@ -675,7 +712,7 @@ class AnswerRejected(_message.Message):
         REASON_LATE: AnswerRejected._Reason.ValueType  # 2
         """The time was up. The match is over by that."""
         REASON_ALREADY_ANSWERED: AnswerRejected._Reason.ValueType  # 3
-        """The decision was answered before."""
+        """The decision was answered before, and that answer stands: nothing is to be done."""
         REASON_MATCH_OVER: AnswerRejected._Reason.ValueType  # 4
         """The match is over by something else."""
 
@@ -688,7 +725,7 @@ class AnswerRejected(_message.Message):
     REASON_LATE: AnswerRejected.Reason.ValueType  # 2
     """The time was up. The match is over by that."""
     REASON_ALREADY_ANSWERED: AnswerRejected.Reason.ValueType  # 3
-    """The decision was answered before."""
+    """The decision was answered before, and that answer stands: nothing is to be done."""
     REASON_MATCH_OVER: AnswerRejected.Reason.ValueType  # 4
     """The match is over by something else."""
 
@@ -717,7 +754,8 @@ class MatchOver(_message.Message):
     """A match of the bot is over: the last that the stream tells of it.
 
     It comes to every bot of the match, whoever was at fault. If the match ended while the bot was
-    away, it comes on the next stream, right after Welcome and without MatchStarted.
+    away, it comes on the next stream, right after Welcome and without MatchStarted. It may come twice
+    where a stream broke off as it was said.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -792,7 +830,7 @@ class ConnectionEnded(_message.Message):
         """The bot has said that it will say no more."""
 
     class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
-        """Why a stream ends."""
+        """Why a stream ends. A bot that does not know the reason connects again, after a while."""
 
     REASON_UNSPECIFIED: ConnectionEnded.Reason.ValueType  # 0
     REASON_TAKEN_OVER: ConnectionEnded.Reason.ValueType  # 1

@@ -24,8 +24,10 @@ class BotServiceStub:
     Needs the API key of an account, as metadata `authorization: Bearer <key>`. Say Hello, read
     Welcome, prepare, say Ready; from then on the bot can be given seats. Answer each Decision by
     its id. A stream that breaks loses nothing: connect again, and every match of the bot is told
-    again, with the decision that is open; its time has gone on meanwhile. A second stream of the
-    same bot takes over.
+    again, with the decision that is open; its time has gone on meanwhile. CaughtUp says when all
+    have been told. A second stream of the same bot takes over.
+
+    Hello is waited for ten seconds: then HELLO_TIMEOUT, and the bot may connect again.
     """
 
 class BotServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -50,8 +52,10 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         Needs the API key of an account, as metadata `authorization: Bearer <key>`. Say Hello, read
         Welcome, prepare, say Ready; from then on the bot can be given seats. Answer each Decision by
         its id. A stream that breaks loses nothing: connect again, and every match of the bot is told
-        again, with the decision that is open; its time has gone on meanwhile. A second stream of the
-        same bot takes over.
+        again, with the decision that is open; its time has gone on meanwhile. CaughtUp says when all
+        have been told. A second stream of the same bot takes over.
+
+        Hello is waited for ten seconds: then HELLO_TIMEOUT, and the bot may connect again.
         """
 
 def add_BotServiceServicer_to_server(servicer: BotServiceServicer, server: _aio.Server) -> None: ...

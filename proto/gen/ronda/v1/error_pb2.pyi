@@ -155,6 +155,12 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """RESOURCE_EXHAUSTED: the limit that the metadata names as `limit` is reached. End another
     stream, or retry after the delay in RetryInfo.
     """
+    ERROR_REASON_TOO_MANY_NAMES: _ErrorReason.ValueType  # 82
+    """RESOURCE_EXHAUSTED: the account has used as many names of bots as it may, the limit `bot_names`
+    in the metadata. Use one of them; no retry helps.
+    """
+    ERROR_REASON_HELLO_TIMEOUT: _ErrorReason.ValueType  # 85
+    """DEADLINE_EXCEEDED: Hello did not come within ten seconds. Connect again."""
     ERROR_REASON_DRAINING: _ErrorReason.ValueType  # 90
     """UNAVAILABLE: this server is shutting down. Retry with the same request id; another one answers."""
     ERROR_REASON_STORAGE_UNAVAILABLE: _ErrorReason.ValueType  # 91
@@ -306,6 +312,12 @@ ERROR_REASON_TOO_MANY_STREAMS: ErrorReason.ValueType  # 81
 """RESOURCE_EXHAUSTED: the limit that the metadata names as `limit` is reached. End another
 stream, or retry after the delay in RetryInfo.
 """
+ERROR_REASON_TOO_MANY_NAMES: ErrorReason.ValueType  # 82
+"""RESOURCE_EXHAUSTED: the account has used as many names of bots as it may, the limit `bot_names`
+in the metadata. Use one of them; no retry helps.
+"""
+ERROR_REASON_HELLO_TIMEOUT: ErrorReason.ValueType  # 85
+"""DEADLINE_EXCEEDED: Hello did not come within ten seconds. Connect again."""
 ERROR_REASON_DRAINING: ErrorReason.ValueType  # 90
 """UNAVAILABLE: this server is shutting down. Retry with the same request id; another one answers."""
 ERROR_REASON_STORAGE_UNAVAILABLE: ErrorReason.ValueType  # 91

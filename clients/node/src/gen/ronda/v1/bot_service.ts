@@ -112,7 +112,8 @@ export interface Hello {
   /**
    * The name of the bot: 1 to 64 letters, digits, `-` and `_`.
    *
-   * BOT_NAME_TAKEN if it is that of a bot of the server, or another account used it first.
+   * BOT_NAME_TAKEN if it is that of a bot of the server, or another account used it first;
+   * TOO_MANY_NAMES if it is new, and the account has as many names as it may.
    */
   name: string;
   /**
@@ -137,9 +138,11 @@ export interface Hello {
   /** Set by a bot that decides by views alone: it is told no events. */
   withoutEvents: boolean;
   /**
-   * Where the bot is in matches that it still knows from an earlier stream, at most 512 of them.
+   * Where the bot is in matches that it still knows from an earlier stream: as many as leave Hello
+   * within the 16 KiB of a ConnectRequest. The server heeds the last 512.
    *
-   * Events of these go on from there. Of every other match it is told all events from the first.
+   * Events of these go on from there. Of every other match it is told all events from the first: a
+   * bot that has left out a place skips those whose numbers it knows.
    */
   places: MatchPlace[];
 }
@@ -178,6 +181,11 @@ export interface Ready {
  *
  * The first answer to a decision counts. Time is judged first, by the server's clock, at the moment
  * the answer is read; then whether it is an answer at all, then whether the rules allow it.
+ *
+ * Answer a decision on a stream that has told it. On a new stream wait until it is told again,
+ * which is at once, and then say the same answer again if it was said before: whether the first was
+ * read, nobody can know. A server that has just started may not know a decision earlier. An answer
+ * that is said twice does no harm: the second is rejected as REASON_ALREADY_ANSWERED.
  */
 export interface Answer {
   /** The id of the decision: at most 128 characters. */
@@ -246,6 +254,9 @@ export interface ConnectResponse {
     | //
     /** The stream is over. */
     { $case: "ended"; value: ConnectionEnded }
+    | //
+    /** All matches have been told. */
+    { $case: "caughtUp"; value: CaughtUp }
     | undefined;
 }
 
@@ -262,6 +273,16 @@ export interface Welcome {
    * as long nothing is to be hoped: connect again.
    */
   heartbeat: Duration | undefined;
+}
+
+/**
+ * Every match in which the bot plays has been told by MatchStarted on this stream, or begins later.
+ *
+ * It comes once on each stream, also where there is no match; after a restart of the server when
+ * that has taken up its matches again. A seat that the bot knows from an earlier stream, and of
+ * which this one has told nothing so far, is over: forget it. How it ended, GetMatch tells.
+ */
+export interface CaughtUp {
 }
 
 /** The bot plays in a match. It comes before all else of that match, and again on every new stream. */
@@ -295,7 +316,8 @@ export interface Decision {
    * All that the seat may know: the very bytes that WatchMatch sends to a person in that seat.
    *
    * Its phase says what is asked: declare or play. Where seats declare, others may answer before
-   * the bot does, which changes nothing for it.
+   * the bot does, which changes nothing for it. A bot that does not know the phase answers with
+   * Crash, of the kind `UnknownPhase`: it cannot know what is asked, and holds nobody up.
    */
   view:
     | View
@@ -358,7 +380,7 @@ export enum AnswerRejected_Reason {
   UNKNOWN_DECISION = 1,
   /** LATE - The time was up. The match is over by that. */
   LATE = 2,
-  /** ALREADY_ANSWERED - The decision was answered before. */
+  /** ALREADY_ANSWERED - The decision was answered before, and that answer stands: nothing is to be done. */
   ALREADY_ANSWERED = 3,
   /** MATCH_OVER - The match is over by something else. */
   MATCH_OVER = 4,
@@ -368,7 +390,8 @@ export enum AnswerRejected_Reason {
  * A match of the bot is over: the last that the stream tells of it.
  *
  * It comes to every bot of the match, whoever was at fault. If the match ended while the bot was
- * away, it comes on the next stream, right after Welcome and without MatchStarted.
+ * away, it comes on the next stream, right after Welcome and without MatchStarted. It may come twice
+ * where a stream broke off as it was said.
  */
 export interface MatchOver {
   /** The id of the match. */
@@ -393,7 +416,7 @@ export interface ConnectionEnded {
   reason: ConnectionEnded_Reason;
 }
 
-/** Why a stream ends. */
+/** Why a stream ends. A bot that does not know the reason connects again, after a while. */
 export enum ConnectionEnded_Reason {
   UNSPECIFIED = 0,
   /** TAKEN_OVER - Another stream of the same bot has taken over: do not connect again by yourself. */
@@ -1282,6 +1305,9 @@ export const ConnectResponse: MessageFns<ConnectResponse> = {
       case "ended":
         ConnectionEnded.encode(message.message.value, writer.uint32(74).fork()).join();
         break;
+      case "caughtUp":
+        CaughtUp.encode(message.message.value, writer.uint32(82).fork()).join();
+        break;
     }
     return writer;
   },
@@ -1371,6 +1397,14 @@ export const ConnectResponse: MessageFns<ConnectResponse> = {
             message.message = { $case: "ended", value: ConnectionEnded.decode(reader, reader.uint32()) };
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.message = { $case: "caughtUp", value: CaughtUp.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1435,6 +1469,12 @@ export const ConnectResponse: MessageFns<ConnectResponse> = {
       case "ended": {
         if (object.message?.value !== undefined && object.message?.value !== null) {
           message.message = { $case: "ended", value: ConnectionEnded.fromPartial(object.message.value) };
+        }
+        break;
+      }
+      case "caughtUp": {
+        if (object.message?.value !== undefined && object.message?.value !== null) {
+          message.message = { $case: "caughtUp", value: CaughtUp.fromPartial(object.message.value) };
         }
         break;
       }
@@ -1532,6 +1572,49 @@ export const Welcome: MessageFns<Welcome> = {
     message.heartbeat = (object.heartbeat !== undefined && object.heartbeat !== null)
       ? Duration.fromPartial(object.heartbeat)
       : undefined;
+    return message;
+  },
+};
+
+function createBaseCaughtUp(): CaughtUp {
+  return {};
+}
+
+export const CaughtUp: MessageFns<CaughtUp> = {
+  encode(_: CaughtUp, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CaughtUp {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCaughtUp();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CaughtUp>): CaughtUp {
+    return CaughtUp.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<CaughtUp>): CaughtUp {
+    const message = createBaseCaughtUp();
     return message;
   },
 };
@@ -2148,8 +2231,10 @@ export const BotServiceService = {
    * Needs the API key of an account, as metadata `authorization: Bearer <key>`. Say Hello, read
    * Welcome, prepare, say Ready; from then on the bot can be given seats. Answer each Decision by
    * its id. A stream that breaks loses nothing: connect again, and every match of the bot is told
-   * again, with the decision that is open; its time has gone on meanwhile. A second stream of the
-   * same bot takes over.
+   * again, with the decision that is open; its time has gone on meanwhile. CaughtUp says when all
+   * have been told. A second stream of the same bot takes over.
+   *
+   * Hello is waited for ten seconds: then HELLO_TIMEOUT, and the bot may connect again.
    */
   connect: {
     path: "/ronda.v1.BotService/Connect" as const,
@@ -2171,8 +2256,10 @@ export interface BotServiceServer extends UntypedServiceImplementation {
    * Needs the API key of an account, as metadata `authorization: Bearer <key>`. Say Hello, read
    * Welcome, prepare, say Ready; from then on the bot can be given seats. Answer each Decision by
    * its id. A stream that breaks loses nothing: connect again, and every match of the bot is told
-   * again, with the decision that is open; its time has gone on meanwhile. A second stream of the
-   * same bot takes over.
+   * again, with the decision that is open; its time has gone on meanwhile. CaughtUp says when all
+   * have been told. A second stream of the same bot takes over.
+   *
+   * Hello is waited for ten seconds: then HELLO_TIMEOUT, and the bot may connect again.
    */
   connect: handleBidiStreamingCall<ConnectRequest, ConnectResponse>;
 }
@@ -2200,8 +2287,10 @@ export interface BotServiceClient extends Client {
    * Needs the API key of an account, as metadata `authorization: Bearer <key>`. Say Hello, read
    * Welcome, prepare, say Ready; from then on the bot can be given seats. Answer each Decision by
    * its id. A stream that breaks loses nothing: connect again, and every match of the bot is told
-   * again, with the decision that is open; its time has gone on meanwhile. A second stream of the
-   * same bot takes over.
+   * again, with the decision that is open; its time has gone on meanwhile. CaughtUp says when all
+   * have been told. A second stream of the same bot takes over.
+   *
+   * Hello is waited for ten seconds: then HELLO_TIMEOUT, and the bot may connect again.
    */
   connect(): ClientDuplexStream<ConnectRequest, ConnectResponse>;
   connect(options: Partial<CallOptions>): ClientDuplexStream<ConnectRequest, ConnectResponse>;

@@ -176,6 +176,13 @@ export enum ErrorReason {
    * stream, or retry after the delay in RetryInfo.
    */
   TOO_MANY_STREAMS = 81,
+  /**
+   * TOO_MANY_NAMES - RESOURCE_EXHAUSTED: the account has used as many names of bots as it may, the limit `bot_names`
+   * in the metadata. Use one of them; no retry helps.
+   */
+  TOO_MANY_NAMES = 82,
+  /** HELLO_TIMEOUT - DEADLINE_EXCEEDED: Hello did not come within ten seconds. Connect again. */
+  HELLO_TIMEOUT = 85,
   /** DRAINING - UNAVAILABLE: this server is shutting down. Retry with the same request id; another one answers. */
   DRAINING = 90,
   /**
