@@ -104,6 +104,23 @@ class InThread(Service):
         except Exception as problem:  # as the edge answers it
             raise RefusedError(context.refused(problem)) from problem
 
+    async def talk(
+        self, method: str, said: AsyncIterator[Message], token: str
+    ) -> AsyncIterator[bytes]:
+        """Open a stream on which both sides talk."""
+        context = _Context(token)
+        handler = await self._unwired.handler(method, context)
+
+        async def heard() -> AsyncIterator[Any]:
+            async for message in said:
+                yield handler.request_deserializer(message.SerializeToString())
+
+        try:
+            async for frame in handler.stream_stream(heard(), context):
+                yield handler.response_serializer(frame)
+        except Exception as problem:  # as the edge answers it
+            raise RefusedError(context.refused(problem)) from problem
+
     async def settle(self, opened: Sequence[Stream]) -> None:
         await asyncio.sleep(STEP)  # simulated
 
