@@ -20,10 +20,12 @@ from ronda_arena.fault import BotFaultError
 from ronda_arena.isolation import Level
 from ronda_arena.seat import Seat
 from ronda_arena.seating import Seating, seat_info
+from ronda_arena.worker.seat import WorkerSeat
 from ronda_bots.registry import Registry
 from ronda_core.hand import Phase
 from ronda_core.view import Event, View, view
 from ronda_server import fold
+from ronda_server.bot_logs import BotLogs
 from ronda_server.facts import Fact
 from ronda_server.game import Decision, Game, Happened, forfeit
 from ronda_server.metrics import Metrics
@@ -91,11 +93,16 @@ class HostedBots:
         game: Game,
         threads: Threads,
         metrics: Metrics,
+        logs: BotLogs,
     ) -> None:
         self._registry = registry
         self._seating = seating
         self._threads = threads
         self._metrics = metrics
+        self._logs = logs
+        self._match_id = game.id
+        self._identities = [seat.identity for seat in game.seats]
+        self._faults: dict[int, BotFaultError] = {}
         self._seats = tuple(at for at, seat in enumerate(game.seats) if seat.hosted)
         self._bots: dict[int, Seat] = {}
         self._told = 0
@@ -116,6 +123,16 @@ class HostedBots:
         """Tell the bots what is new and ask one whose decision is open."""
         return await self._threads.run(_blame, self._next, history[self._told :], game)
 
+    async def end(self) -> None:
+        """End the bots, and keep what they have printed."""
+        await asyncio.to_thread(self.close)
+        for seat in self._seats:
+            bot, fault = self._bots.get(seat), self._faults.get(seat)
+            printed = bot.log if isinstance(bot, WorkerSeat) else b""
+            if fault or printed:
+                at = (self._match_id, self._identities[seat], seat)
+                self._logs.keep(*at, fault, fault.log or printed if fault else printed)
+
     def close(self) -> None:
         """End the bots; one that is being asked is answered for by nobody any more."""
         self._closed = True
@@ -126,7 +143,7 @@ class HostedBots:
         """Ask each bot again what it was asked, and tell it again what it was told."""
         assert game.dealer
         for seat in self._seats:
-            with _at(seat):
+            with self._at(seat):
                 self._bots[seat] = self._make(game, seat)
         if self._closed:  # while they were made
             self.close()
@@ -173,7 +190,7 @@ class HostedBots:
         return Answer(seat, game.opened, decision)
 
     def _ask(self, seat: int, seen: View) -> tuple[str, dict[str, Any]]:
-        with _at(seat):
+        with self._at(seat):
             if seen.phase == Phase.DECLARE:
                 return "answered", {"seat": seat, "declares": self._bots[seat].declare(seen)}
             return "played", {"seat": seat, "card": str(self._bots[seat].play(seen))}
@@ -184,21 +201,22 @@ class HostedBots:
             if isinstance(told, Event):
                 bot.tell((told,))
 
+    @contextlib.contextmanager
+    def _at(self, seat: int) -> Iterator[None]:
+        """Say whose fault a fault is."""
+        try:
+            yield
+        except BotFaultError as fault:
+            if not self._closed:  # else it was ended by us
+                self._faults[seat] = fault
+            raise _SeatFaultError(seat, fault) from None
+
 
 class _SeatFaultError(Exception):
     def __init__(self, seat: int, fault: BotFaultError) -> None:
         super().__init__(seat)
         self.seat = seat
         self.fault = fault
-
-
-@contextlib.contextmanager
-def _at(seat: int) -> Iterator[None]:
-    """Say whose fault a fault is."""
-    try:
-        yield
-    except BotFaultError as fault:
-        raise _SeatFaultError(seat, fault) from None
 
 
 def _blame(work: Callable[[Any, Game], Answer | None], given: Any, game: Game) -> Answer | None:

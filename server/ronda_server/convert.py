@@ -15,7 +15,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from ronda.v1 import event_pb2, match_pb2, match_service_pb2, view_pb2
 from ronda_core import hand as hands
 from ronda_core import view as views
-from ronda_core.match import Finished
+from ronda_core.match import Cause, Finished
 from ronda_core.rules import Settings
 from ronda_core.view import Private, PublicView
 from ronda_server.game import (
@@ -323,6 +323,11 @@ def _seats(seats: Iterable[SeatState]) -> list[match_pb2.Seat]:
 def result_of(result: Finished) -> match_pb2.Result:
     """Return how a match ended."""
     return _end(views.ended(result))
+
+
+def cause_of(cause: Cause) -> match_pb2.Fault.Cause.ValueType:
+    """Return the cause of a fault."""
+    return match_pb2.Fault.Cause.Value(f"CAUSE_{cause.value.upper()}")
 
 
 def _end(ended: views.MatchEnded) -> match_pb2.Result:

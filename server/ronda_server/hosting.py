@@ -24,6 +24,7 @@ from ronda_core.match import Cause
 from ronda_core.record import Record
 from ronda_server import commitments, deadlines, fold
 from ronda_server import game as games
+from ronda_server.bot_logs import BotLogs
 from ronda_server.bots import Answer, HostedBots, Threads, patience
 from ronda_server.endings import told
 from ronda_server.errors import LogError, Reason, ServiceError, StorageError
@@ -81,6 +82,7 @@ class Host:
         self._loaded: asyncio.Task[None]
         self._tasks: set[asyncio.Task[Any]] = set()
         self._threads = Threads()
+        self.bot_logs = BotLogs(now)
         self.remotes = Remotes(self, now, metrics, max_bots, max_bot_seats)
 
     def __len__(self) -> int:
@@ -305,7 +307,7 @@ class Host:
         """End the bots of a match, if it has any; to be made anew if they are wanted again."""
         bots, live.bots = live.bots, None
         if bots:
-            self.spawn(asyncio.to_thread(bots.close))
+            self.spawn(bots.end())
 
     async def _ask(self, live: Live) -> Answer | None:
         game = live.game
@@ -314,7 +316,7 @@ class Host:
             if live.bots is None:
                 facts = await self.log.read(game.id)
                 live.bots = HostedBots(
-                    self.registry, self.seating, game, self._threads, self.metrics
+                    self.registry, self.seating, game, self._threads, self.metrics, self.bot_logs
                 )
                 # It takes all its decisions again: a restart of ours is not to be its fault, and
                 # no clock counts how it is made.

@@ -70,6 +70,7 @@ ACCESS: Final = {
     f"{_ADMIN}ListRemoteBots": Needs.ADMIN,
     f"{_ADMIN}Drain": Needs.ADMIN,
     f"{_ADMIN}GetIsolation": Needs.ADMIN,
+    f"{_ADMIN}GetBotLog": Needs.ADMIN,
     "/grpc.health.v1.Health/Check": Needs.NOTHING,
     "/grpc.health.v1.Health/List": Needs.NOTHING,
     "/grpc.health.v1.Health/Watch": Needs.NOTHING,

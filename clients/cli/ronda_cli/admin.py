@@ -16,7 +16,7 @@ from ronda_cli.client import new_request_id
 from ronda_cli.lazy import ConfiguredGroup
 from ronda_cli.look import look
 from ronda_cli.output import Failure
-from ronda_cli.text import name
+from ronda_cli.text import escaped, name, one_line
 from ronda_cli.updates import RefusedError
 
 T = TypeVar("T")
@@ -128,6 +128,31 @@ def bots(admin_server: str, admin_key_file: str, output: str) -> None:
     """List the remote bots that are connected or have a match."""
     found = _ask(admin_server, admin_key_file, lambda client: client.bots())
     _write("bots", found, output)
+
+
+@admin.command("log")
+@click.argument("bot", metavar="NAME[@VERSION]")
+@_door
+@options.output()
+def log(bot: str, admin_server: str, admin_key_file: str, output: str) -> None:
+    """Tell what an installed bot has printed in the last matches that it played on the server.
+
+    It may tell cards. What could steer a terminal is written as an escape.
+    """
+    found = _ask(admin_server, admin_key_file, lambda client: client.bot_logs(bot))
+    rows = [{**one.about, "output": escaped(one.output)} for one in found]
+    if output != "table":
+        _write("logs", rows, output)
+        return
+    if not rows:
+        _note("nothing is kept of it: it has printed nothing, and done nothing wrong")
+    for row in rows:
+        fault = f", {row['cause']}: {row['detail']}" if row["cause"] else ""
+        took = "" if row["seconds"] is None else f" ({row['seconds']:.3f} s)"
+        about = f"{row['bot']} in seat {row['seat']} of {row['match']}, {row['ended']}{fault}{took}"
+        _print(one_line(about))
+        for line in row["output"].split("\n") if row["output"] else []:
+            _print(f"    {line}".rstrip())
 
 
 @admin.command("drain")

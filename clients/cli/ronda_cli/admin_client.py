@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import grpc
 from google.protobuf.duration_pb2 import Duration
@@ -15,6 +15,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from ronda.admin.v1 import admin_service_pb2 as pb
 from ronda.admin.v1.admin_service_pb2_grpc import AdminServiceStub
+from ronda.v1 import match_pb2
 from ronda_cli import refusal
 from ronda_cli.channel import Target, channel
 from ronda_cli.updates import RefusedError
@@ -22,6 +23,16 @@ from ronda_cli.updates import RefusedError
 _ANSWER_WITHIN: Final = 10.0
 
 Data = dict[str, Any]
+
+
+class BotLog(NamedTuple):
+    """What a bot has printed in one seat, as it is: not fit for a terminal."""
+
+    about: Data
+    output: bytes
+
+    def __repr__(self) -> str:
+        return f"BotLog({self.about})"
 
 
 class AdminClient:
@@ -57,6 +68,11 @@ class AdminClient:
         pages = await self._pages(self._stub.ListRemoteBots, pb.ListRemoteBotsRequest)
         return [_bot(bot) for page in pages for bot in page.bots]
 
+    async def bot_logs(self, bot: str) -> list[BotLog]:
+        """Return what a bot has printed, the newest first."""
+        answer = await self._call(self._stub.GetBotLog, pb.GetBotLogRequest(bot=bot))
+        return [_log(log) for log in answer.logs]
+
     async def drain(self) -> int:
         """Let the server leave; return how many matches are open."""
         answer = await self._call(self._stub.Drain, pb.DrainRequest())
@@ -89,6 +105,23 @@ class AdminClient:
             return await method(request, metadata=self._metadata, timeout=_ANSWER_WITHIN)
         except grpc.aio.AioRpcError as error:
             raise RefusedError(refusal.read(error)) from None
+
+
+def _log(log: pb.BotLog) -> BotLog:
+    cause = match_pb2.Fault.Cause.Name(log.cause) if log.cause in _CAUSES else f"{log.cause}"
+    about = {
+        "bot": log.identity,
+        "match": log.match_id,
+        "seat": log.seat,
+        "ended": _time(log.end_time),
+        "cause": cause.removeprefix("CAUSE_").lower() if log.cause else None,
+        "detail": log.detail or None,
+        "seconds": log.duration.ToMicroseconds() / 1e6 if log.HasField("duration") else None,
+    }
+    return BotLog(about, log.output)
+
+
+_CAUSES: Final = frozenset(match_pb2.Fault.Cause.values())
 
 
 def _key(key: pb.Key) -> Data:

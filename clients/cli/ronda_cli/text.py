@@ -47,6 +47,15 @@ def printable(raw: str) -> str:
     return "".join(kept).strip()
 
 
+def escaped(raw: bytes) -> str:
+    """Return what was printed, in lines; what steers a terminal, hides or is no text, escaped."""
+    text = raw.decode("utf-8", "backslashreplace").rstrip("\n")
+    return "".join(
+        char if char == "\n" or char.isprintable() else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
 def indented(raw: str) -> str:
     """Return a line of source or of a log as `printable`, but where it stands."""
     bare = raw.lstrip(" ")

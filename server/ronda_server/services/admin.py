@@ -13,9 +13,12 @@ from google.protobuf.duration_pb2 import Duration
 
 from ronda.admin.v1 import admin_service_pb2 as pb
 from ronda.admin.v1 import admin_service_pb2_grpc
+from ronda.v1 import match_pb2
+from ronda_bots.registry import BotNotFoundError
 from ronda_core.claims import is_name
 from ronda_server import convert
 from ronda_server.accounts import Accounts, ApiKey
+from ronda_server.bot_logs import BotLog
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.hosting import Host
 from ronda_server.identity import bearer
@@ -119,6 +122,23 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
             )
         )
 
+    async def GetBotLog(
+        self, request: pb.GetBotLogRequest, context: _Context
+    ) -> pb.GetBotLogResponse:
+        """Return what a bot has printed here."""
+        self._check("GetBotLog", context)
+        found = self._host.bot_logs.of(request.bot)
+        if not found and not self._is_there(request.bot):
+            raise ServiceError(Reason.BOT_NOT_FOUND, field="bot")
+        return pb.GetBotLogResponse(logs=[_log_of(one) for one in found])
+
+    def _is_there(self, bot: str) -> bool:
+        try:
+            self._host.registry.find(bot)
+        except BotNotFoundError:
+            return False
+        return True
+
     def _check(self, method: str, context: _Context) -> None:
         """Refuse who does not hold the admin key."""
         token = bearer(_PREFIX + method, context.invocation_metadata())
@@ -133,6 +153,21 @@ def _key(key: ApiKey) -> pb.Key:
         label=key.label,
         create_time=convert.timestamp(key.created),
         revoke_time=convert.timestamp(key.revoked) if key.revoked else None,
+    )
+
+
+def _log_of(log: BotLog) -> pb.BotLog:
+    took = Duration()
+    took.FromMicroseconds(round((log.seconds or 0) * 1e6))
+    return pb.BotLog(
+        identity=log.identity,
+        match_id=log.match_id,
+        seat=log.seat,
+        end_time=convert.timestamp(log.ended),
+        cause=convert.cause_of(log.cause) if log.cause else match_pb2.Fault.CAUSE_UNSPECIFIED,
+        detail=log.detail,
+        duration=took if log.seconds is not None else None,
+        output=log.output,
     )
 
 

@@ -10,6 +10,7 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from ronda.v1 import match_pb2 as _match_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -381,6 +382,117 @@ class ListRemoteBotsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListRemoteBotsResponse: _TypeAlias = ListRemoteBotsResponse  # noqa: Y015
+
+@_typing.final
+class GetBotLogRequest(_message.Message):
+    """Asks for what a bot has printed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    bot: _builtins.str
+    """The bot: `name@version`, or `name` for all its versions."""
+    def __init__(
+        self,
+        *,
+        bot: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetBotLogRequest: _TypeAlias = GetBotLogRequest  # noqa: Y015
+
+@_typing.final
+class GetBotLogResponse(_message.Message):
+    """What a bot has printed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LOGS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def logs(self) -> _containers.RepeatedCompositeFieldContainer[Global___BotLog]:
+        """Of each seat that it has left, the newest first: at most 20 of a version, and less where the
+        server keeps much of others. They are in memory alone: a restart forgets them.
+        """
+
+    def __init__(
+        self,
+        *,
+        logs: _abc.Iterable[Global___BotLog] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["logs", b"logs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetBotLogResponse: _TypeAlias = GetBotLogResponse  # noqa: Y015
+
+@_typing.final
+class BotLog(_message.Message):
+    """What a bot has printed in one seat of one match."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDENTITY_FIELD_NUMBER: _builtins.int
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    END_TIME_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
+    DETAIL_FIELD_NUMBER: _builtins.int
+    DURATION_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    identity: _builtins.str
+    """Who it is: `name@version`."""
+    match_id: _builtins.str
+    """The id of the match."""
+    seat: _builtins.int
+    """The seat."""
+    cause: _match_pb2.Fault.Cause.ValueType
+    """What the bot did wrong.
+
+    Unspecified if nothing.
+    """
+    detail: _builtins.str
+    """The fault in words, as the record has it.
+
+    Empty if there was none.
+    """
+    output: _builtins.bytes
+    """The first and the last KiB of what it printed, as it is: untrusted bytes, of any kind."""
+    @_builtins.property
+    def end_time(self) -> _timestamp_pb2.Timestamp:
+        """When the bot was ended."""
+
+    @_builtins.property
+    def duration(self) -> _duration_pb2.Duration:
+        """How long the decision took in which it broke.
+
+        Unset if there was none, or nobody measured.
+        """
+
+    def __init__(
+        self,
+        *,
+        identity: _builtins.str = ...,
+        match_id: _builtins.str = ...,
+        seat: _builtins.int = ...,
+        end_time: _timestamp_pb2.Timestamp | None = ...,
+        cause: _match_pb2.Fault.Cause.ValueType = ...,
+        detail: _builtins.str = ...,
+        duration: _duration_pb2.Duration | None = ...,
+        output: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["duration", b"duration", "end_time", b"end_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "detail", b"detail", "duration", b"duration", "end_time", b"end_time", "identity", b"identity", "match_id", b"match_id", "output", b"output", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BotLog: _TypeAlias = BotLog  # noqa: Y015
 
 @_typing.final
 class DrainRequest(_message.Message):

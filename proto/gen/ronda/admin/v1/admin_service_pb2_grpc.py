@@ -63,6 +63,11 @@ class AdminServiceStub:
                 request_serializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.DrainRequest.SerializeToString,
                 response_deserializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.DrainResponse.FromString,
                 _registered_method=True)
+        self.GetBotLog = channel.unary_unary(
+                '/ronda.admin.v1.AdminService/GetBotLog',
+                request_serializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.GetBotLogRequest.SerializeToString,
+                response_deserializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.GetBotLogResponse.FromString,
+                _registered_method=True)
         self.GetIsolation = channel.unary_unary(
                 '/ronda.admin.v1.AdminService/GetIsolation',
                 request_serializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.GetIsolationRequest.SerializeToString,
@@ -115,6 +120,16 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetBotLog(self, request, context):
+        """Returns what a bot has printed in the matches that it played in a process of its own here.
+
+        BOT_NOT_FOUND if there is no such bot and nothing is kept of one. A log may tell cards, and is
+        told nowhere else.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetIsolation(self, request, context):
         """Returns how the bots of this server are kept apart from it, from one another and from the cards.
         """
@@ -149,6 +164,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.Drain,
                     request_deserializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.DrainRequest.FromString,
                     response_serializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.DrainResponse.SerializeToString,
+            ),
+            'GetBotLog': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetBotLog,
+                    request_deserializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.GetBotLogRequest.FromString,
+                    response_serializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.GetBotLogResponse.SerializeToString,
             ),
             'GetIsolation': grpc.unary_unary_rpc_method_handler(
                     servicer.GetIsolation,
@@ -295,6 +315,33 @@ class AdminService:
             '/ronda.admin.v1.AdminService/Drain',
             ronda_dot_admin_dot_v1_dot_admin__service__pb2.DrainRequest.SerializeToString,
             ronda_dot_admin_dot_v1_dot_admin__service__pb2.DrainResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetBotLog(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ronda.admin.v1.AdminService/GetBotLog',
+            ronda_dot_admin_dot_v1_dot_admin__service__pb2.GetBotLogRequest.SerializeToString,
+            ronda_dot_admin_dot_v1_dot_admin__service__pb2.GetBotLogResponse.FromString,
             options,
             channel_credentials,
             insecure,

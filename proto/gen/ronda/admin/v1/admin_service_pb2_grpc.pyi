@@ -35,6 +35,12 @@ class AdminServiceStub:
     """Lets the server drain and leave, as SIGTERM does: streams end with where to resume, calls
     finish, and open matches go on when it is started again.
     """
+    GetBotLog: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.GetBotLogRequest, _admin_service_pb2.GetBotLogResponse]
+    """Returns what a bot has printed in the matches that it played in a process of its own here.
+
+    BOT_NOT_FOUND if there is no such bot and nothing is kept of one. A log may tell cards, and is
+    told nowhere else.
+    """
     GetIsolation: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.GetIsolationRequest, _admin_service_pb2.GetIsolationResponse]
     """Returns how the bots of this server are kept apart from it, from one another and from the cards."""
 
@@ -88,6 +94,18 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_admin_service_pb2.DrainResponse]:
         """Lets the server drain and leave, as SIGTERM does: streams end with where to resume, calls
         finish, and open matches go on when it is started again.
+        """
+
+    @_abc_1.abstractmethod
+    def GetBotLog(
+        self,
+        request: _admin_service_pb2.GetBotLogRequest,
+        context: _aio.ServicerContext[_admin_service_pb2.GetBotLogRequest, _abc.Awaitable[_admin_service_pb2.GetBotLogResponse]],
+    ) -> _abc.Awaitable[_admin_service_pb2.GetBotLogResponse]:
+        """Returns what a bot has printed in the matches that it played in a process of its own here.
+
+        BOT_NOT_FOUND if there is no such bot and nothing is kept of one. A log may tell cards, and is
+        told nowhere else.
         """
 
     @_abc_1.abstractmethod
