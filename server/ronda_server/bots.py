@@ -46,16 +46,25 @@ class Threads:
         self._pool = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix=_NAME)
         self._quick = asyncio.Semaphore(_QUICK)
 
-    async def run(self, think: Callable[..., T], *given: Any) -> T:
-        """Return what `think` returns, called with `given` on a thread."""
+    async def run(
+        self, seconds: float, begins: Callable[[], None], think: Callable[..., T], *given: Any
+    ) -> T:
+        """Return what `think` returns, called with `given` on a thread.
+
+        `begins` is called when its turn has come; `TimeoutError` after `seconds` from then.
+        """
+        loop = asyncio.get_running_loop()
         async with self._quick:
-            thinking = asyncio.get_running_loop().run_in_executor(self._pool, think, *given)
+            begins()
+            until = loop.time() + seconds
+            thinking = loop.run_in_executor(self._pool, think, *given)
             try:
-                await asyncio.wait((thinking,), timeout=_QUICK_SECONDS)
+                await asyncio.wait((thinking,), timeout=min(_QUICK_SECONDS, seconds))
             except asyncio.CancelledError:
                 thinking.cancel()
                 raise
-        return await thinking
+        async with asyncio.timeout_at(until):
+            return await thinking
 
     def close(self) -> None:
         """Begin nothing more; what thinks on is not waited for."""
@@ -115,13 +124,23 @@ class HostedBots:
             return bots is not None and bots._told < game.sequence
         return any(game.seats[seat].hosted for seat in game.waits_for)
 
-    async def revive(self, facts: list[Fact], game: Game) -> Answer | None:
-        """Make the bots and let them live what has happened so far; a fault is an answer."""
-        return await self._threads.run(_blame, self._revive, facts, game)
+    @property
+    def in_workers(self) -> bool:
+        """Whether one of them has a process of its own, where its seat measures its time."""
+        return any(bot.isolation is not Level.TRUSTED for bot in self._bots.values())
 
-    async def next(self, history: list[Happened], game: Game) -> Answer | None:
+    async def revive(
+        self, facts: list[Fact], game: Game, seconds: float, begins: Callable[[], None]
+    ) -> Answer | None:
+        """Make the bots and let them live what has happened so far; a fault is an answer."""
+        return await self._threads.run(seconds, begins, _blame, self._revive, facts, game)
+
+    async def next(
+        self, history: list[Happened], game: Game, seconds: float, begins: Callable[[], None]
+    ) -> Answer | None:
         """Tell the bots what is new and ask one whose decision is open."""
-        return await self._threads.run(_blame, self._next, history[self._told :], game)
+        news = history[self._told :]
+        return await self._threads.run(seconds, begins, _blame, self._next, news, game)
 
     async def end(self) -> None:
         """End the bots, and keep what they have printed."""

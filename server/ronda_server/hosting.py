@@ -15,17 +15,16 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
-from ronda_arena.isolation import IsolationError, WorkerLostError
 from ronda_arena.seating import Seating
-from ronda_bots.registry import BotNotFoundError, Registry
+from ronda_bots.registry import Registry
 from ronda_core.commitments import ending_of
 from ronda_core.hand import IllegalMoveError
-from ronda_core.match import Cause
 from ronda_core.record import Record
 from ronda_server import commitments, deadlines, fold
 from ronda_server import game as games
 from ronda_server.bot_logs import BotLogs
-from ronda_server.bots import Answer, HostedBots, Threads, patience
+from ronda_server.bots import Answer
+from ronda_server.driving import Drivers
 from ronda_server.endings import told
 from ronda_server.errors import LogError, Reason, ServiceError, StorageError
 from ronda_server.game import Decision, Game, Happened
@@ -46,10 +45,6 @@ _GRACE_MICROS: Final = 10_000_000
 """Time that a decision still has after a restart."""
 _RETRY_SECONDS: Final = 1.0
 """Between attempts while the storage is away."""
-_MAKING_SECONDS: Final = 60.0
-"""Time to make the bots of a match."""
-_SLACK_SECONDS: Final = 1.0
-"""Time that a bot is given beyond its own: its seat judges first, and says why."""
 
 
 class Host:
@@ -73,7 +68,6 @@ class Host:
         self.seating = seating
         self.metrics = metrics
         self.now = now
-        self._bot_delay = bot_delay
         self.draining = False
         self._began = now()
         self._shelf = Shelf()
@@ -81,8 +75,8 @@ class Host:
         self._to_load: set[str] = set()
         self._loaded: asyncio.Task[None]
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._threads = Threads()
         self.bot_logs = BotLogs(now)
+        self._drivers = Drivers(self, registry, seating, metrics, self.bot_logs, bot_delay)
         self.remotes = Remotes(self, now, metrics, max_bots, max_bot_seats)
 
     def __len__(self) -> int:
@@ -133,10 +127,10 @@ class Host:
                 live.timer.cancel()
             if live.driver:
                 live.driver.cancel()
-            self._dismiss(live)
+            self._drivers.dismiss(live)
         while self._tasks:  # what is cancelled may leave a task that reads what became of it
             await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._threads.close()
+        self._drivers.close()
 
     def drain(self) -> None:
         """Take no more commands, and end every stream with where to resume."""
@@ -259,88 +253,17 @@ class Host:
         if after.result:
             _log.info("match over", match=after.id, outcome=after.result.outcome)
         self._shelve(live)
-        self._continue(live)
+        self.go_on(live)
 
-    def _continue(self, live: Live) -> None:
+    def go_on(self, live: Live) -> None:
         """Set the clock of what waits, and let bots decide."""
         self._set_timer(live)
         if live.remote:
             self.remotes.look(live)
-        if live.driver is None and not self.draining and HostedBots.wanted(live.game, live.bots):
-            live.driver = self.spawn(self._drive(live))
+        self._drivers.look(live)
 
-    async def _drive(self, live: Live) -> None:
-        """Ask bots until nothing waits for one; what they answer goes the way of all commands."""
-        try:
-            while HostedBots.wanted(live.game, live.bots) and not self.draining:
-                answer = await self._ask(live)
-                if answer:
-                    if self._bot_delay:
-                        await asyncio.sleep(self._bot_delay)  # for people to follow
-                    await self._take_answer(live, answer)
-        except (BotNotFoundError, IsolationError) as problem:
-            # It was uninstalled while its match was open, or this machine does not shut it in as
-            # the match says; when that is mended, a restart goes on.
-            _log.error("a bot is gone", match=live.game.id, problem=type(problem).__name__)
-        except WorkerLostError:
-            # Nobody's fault but ours: the bots are made anew and live the match again.
-            self._dismiss(live)
-            _log.warning("workers were lost", match=live.game.id)
-            asyncio.get_running_loop().call_soon(self._continue, live)
-        except ServiceError as problem:
-            # The storage is away. What a bot has answered is lost: one that lives the match again
-            # answers the same.
-            self._dismiss(live)
-            _log.warning("bots wait", match=live.game.id, reason=problem.reason.value)
-            asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._continue, live)
-        except Exception as problem:  # noqa: BLE001 # a fault of ours is told and tried again
-            self._dismiss(live)
-            self.metrics.errors.inc()
-            _log.error("a driver failed", match=live.game.id, problem=type(problem).__name__)
-            asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._continue, live)
-        finally:
-            live.driver = None
-            if live.game.over:
-                self._dismiss(live)
-
-    def _dismiss(self, live: Live) -> None:
-        """End the bots of a match, if it has any; to be made anew if they are wanted again."""
-        bots, live.bots = live.bots, None
-        if bots:
-            self.spawn(bots.end())
-
-    async def _ask(self, live: Live) -> Answer | None:
-        game = live.game
-        limit = patience(game)
-        try:
-            if live.bots is None:
-                facts = await self.log.read(game.id)
-                live.bots = HostedBots(
-                    self.registry, self.seating, game, self._threads, self.metrics, self.bot_logs
-                )
-                # It takes all its decisions again: a restart of ours is not to be its fault, and
-                # no clock counts how it is made.
-                seconds = _MAKING_SECONDS + limit * game.sequence
-                self._grant(live, seconds)
-                async with asyncio.timeout(seconds):
-                    answer = await live.bots.revive(facts[: game.sequence], game)
-                if answer:
-                    return answer
-            self._grant(live, limit + _SLACK_SECONDS)
-            async with asyncio.timeout(limit + _SLACK_SECONDS):
-                return await live.bots.next(live.audience.history, live.game)
-        except TimeoutError:
-            self._dismiss(live)  # it may never come back; a later one lives the match again
-            late = next((at for at in game.waits_for if game.seats[at].hosted), -1)
-            if late < 0:
-                return None
-            return Answer(late, game.opened, games.forfeit(late, Cause.TIME))
-
-    def _grant(self, live: Live, seconds: float) -> None:
-        """Let a bot have its time from when it is asked; what comes too late is judged there."""
-        live.granted = self.now() + int(seconds * 1e6)
-
-    async def _take_answer(self, live: Live, answer: Answer) -> None:
+    async def take_answer(self, live: Live, answer: Answer) -> None:
+        """Take what a bot has decided, if it is still asked."""
         async with live.lock:
             await self._refresh(live)
             await self._judge(live)
@@ -363,7 +286,7 @@ class Host:
         try:
             while not self.draining:
                 try:
-                    return await self._take_answer(live, answer)
+                    return await self.take_answer(live, answer)
                 except StorageError:
                     await self.pause()
         finally:
@@ -444,7 +367,7 @@ class Host:
         if self.draining:
             live.audience.drain()
         self._shelve(live)
-        self._continue(live)
+        self.go_on(live)
         return live
 
     async def _refresh(self, live: Live) -> None:

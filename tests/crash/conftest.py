@@ -10,7 +10,7 @@ import structlog
 
 from ronda_arena.discovery import discover
 from ronda_bots.registry import Registry
-from ronda_server import hosting
+from ronda_server import driving, hosting
 
 from .inside import quick_folder
 
@@ -32,6 +32,7 @@ def quick() -> Iterator[Path]:
 def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Keep storms of expected errors out of the output, and let the server try again at once."""
     monkeypatch.setattr(hosting, "_RETRY_SECONDS", 0.001)
+    monkeypatch.setattr(driving, "_RETRY_SECONDS", 0.001)
     # What was due while no server was there is due at once, or the logs could not be compared.
     monkeypatch.setattr(hosting, "_GRACE_MICROS", 0)
     before = structlog.get_config()

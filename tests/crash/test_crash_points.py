@@ -34,7 +34,7 @@ def test_a_crash_at_any_point_loses_and_doubles_nothing(
     assert {"before COMMIT", "after COMMIT", "Answered is noted", "Told is noted"} <= set(
         crashes.tally.points
     )
-    assert {"Host._drive", "Opening._create"} & set(crashes.tally.points)
+    assert {"Drivers._drive", "Opening._create"} & set(crashes.tally.points)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)

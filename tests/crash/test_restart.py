@@ -15,7 +15,7 @@ from ronda.v1.match_pb2 import Clock as ClockMessage
 from ronda_bots.api import BotClass, SeatInfo, View
 from ronda_bots.registry import BotInfo, Registry
 from ronda_core.cards import Card
-from ronda_server import bots, hosting
+from ronda_server import bots, driving, hosting
 from ronda_server.game import Game
 
 from .history import Clock, Entry
@@ -134,7 +134,7 @@ def test_a_bot_that_takes_its_time_is_not_late_because_it_lives_its_match_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bots, "CEILING_SECONDS", 1.0)
-    monkeypatch.setattr(hosting, "_MAKING_SECONDS", 1.0)
+    monkeypatch.setattr(driving, "_MAKING_SECONDS", 1.0)
     slow = Registry((BotInfo("slow", "1", "tests", "1", "", cast("BotClass", Slow)),), ())
     restarts = Restarts(tmp_path, slow)
 

@@ -23,7 +23,7 @@ from tests.crash.scenarios import SCENARIOS
 
 from ronda_arena.discovery import discover
 from ronda_bots.registry import Registry
-from ronda_server import hosting
+from ronda_server import driving, hosting
 
 _SEGMENT = 40
 """Kills on one database: what clients remember of it is held in memory until it is judged."""
@@ -41,6 +41,7 @@ def main() -> int:
     if not asked.no_points:
         structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
         hosting._RETRY_SECONDS = 0.001  # type: ignore[misc] # storage is back at once here
+        driving._RETRY_SECONDS = 0.001  # type: ignore[misc] # the same
         hosting._GRACE_MICROS = 0  # type: ignore[misc] # logs are compared with their times
         registry = discover()
         faults += _points(registry) + _errors(registry)

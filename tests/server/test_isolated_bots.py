@@ -26,6 +26,7 @@ from ronda_arena.seating import Isolated, probe
 from ronda_arena.worker.canaries import NAMES
 from ronda_arena.worker.nursery import Nursery
 from ronda_bots.registry import Registry
+from ronda_server import driving
 from ronda_server.errors import Reason
 
 TENTHS = match_pb2.Clock(per_decision=Duration(nanos=300_000_000))
@@ -148,8 +149,9 @@ async def test_a_bot_that_breaks_ends_its_own_match_with_the_cause_and_no_other(
 
 
 async def test_workers_that_are_lost_are_nobodys_fault_and_the_match_goes_on(
-    isolated: Any, nursery: Nursery
+    isolated: Any, nursery: Nursery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(driving, "_RETRY_SECONDS", 0.001)
     client = await isolated()
     table = Table(client, await client.create("sound", "open", "sound", rules="cafe", length=1))
     table.tokens[1] = (await client.join(table.id)).seat_token
