@@ -9,26 +9,23 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.metadata import Distribution, EntryPoint, distributions
-from pathlib import Path, PurePath
-from typing import Final, cast
+from pathlib import Path
+from typing import Final
 
+from ronda_bots.grants import GROUP, OURS, Site, elsewhere, key, metadata, name_of, reads
 from ronda_bots.registry import BrokenBot, Origin
 
-GROUP: Final = "ronda.bots"
-OURS: Final = "ronda"
-"""The distribution of the bots that come with ronda."""
+__all__ = ["GROUP", "OURS", "Plugin", "installed"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+_MOST_POINTS: Final = 256
+"""Bots of one distribution."""
+_MOST_BYTES: Final = 64 << 20
+"""Of a distribution whose digest is taken."""
 _VALUE: Final = re.compile(r"(\w+(?:\.\w+)*):(\w+(?:\.\w+)*)")
-_NEEDED: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[([^\]]*)\])?")
-_ONLY_WITH: Final = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
-_PTH: Final = ".pth"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,41 +50,40 @@ class Plugin:
         return f"{self.origin.module}:{self.origin.attribute}"
 
 
-class _Site:
-    """All that is installed, seen together."""
-
-    def __init__(self, every: Iterable[Distribution]) -> None:
-        self.by_name = {_key(_name(distribution)): distribution for distribution in every}
-
-    @cached_property
-    def owners(self) -> Counter[str]:
-        """How many distributions have something in a top-level folder."""
-        return Counter(top for one in self.by_name.values() for top in _tops(one))
-
-
 def installed(path: Sequence[str] | None = None) -> tuple[list[Plugin], list[BrokenBot]]:
     """Return what is installed on `path`, `sys.path` if None, and what cannot be a bot.
 
     It reads the disk: call it before an event loop runs.
     """
     every = list(_each_once(path))
-    site = _Site(every)
+    site = Site(every)
     plugins: list[Plugin] = []
     broken: list[BrokenBot] = []
     for distribution in every:
-        name = _name(distribution)
+        name = name_of(distribution)
         try:
             points = _entry_points(distribution)
         except Exception as error:  # noqa: BLE001 -- metadata of others: any fault is named, none stops us
             told = f"its entry points cannot be read: {_said(error)}"
             broken.append(BrokenBot("?", name, told))
             continue
-        for point in points:
+        for point in points[:_MOST_POINTS]:
             problem = _problem(point)
+            try:
+                if not problem:
+                    plugins.append(_plugin(point, distribution, site, path is None))
+            except Exception as error:  # noqa: BLE001 -- as above
+                problem = f"what it is made of cannot be read: {_said(error)}"
             if problem:
                 broken.append(BrokenBot(point.name, name, problem))
-            else:
-                plugins.append(_plugin(point, distribution, site, path is None))
+        if len(points) > _MOST_POINTS:
+            told = f"a distribution has at most {_MOST_POINTS} bots: the rest is left out"
+            broken.append(BrokenBot("?", name, told))
+    ours = {plugin.name for plugin in plugins if plugin.is_ours}
+    for plugin in [plugin for plugin in plugins if plugin.name in ours and not plugin.is_ours]:
+        plugins.remove(plugin)
+        told = f"{plugin.name} is the name of a bot of ronda: choose another"
+        broken.append(BrokenBot(plugin.name, plugin.distribution, told))
     return plugins, broken
 
 
@@ -99,130 +95,49 @@ def _problem(point: EntryPoint) -> str:
     return ""
 
 
-def _plugin(point: EntryPoint, distribution: Distribution, site: _Site, own: bool) -> Plugin:
+def _plugin(point: EntryPoint, distribution: Distribution, site: Site, own: bool) -> Plugin:
     """Return a plugin; `own` where it is installed for this interpreter."""
     found = _VALUE.fullmatch(point.value.strip())
     assert found
-    name, version = _name(distribution), _metadata(distribution, "Version")
-    if name == OURS:  # every worker has ronda
+    name, version = name_of(distribution), metadata(distribution, "Version")
+    if name == OURS and found[1].startswith("ronda_bots."):  # every worker has ronda
         return Plugin(point.name, name, version, Origin(found[1], found[2]), "")
-    home = str(Path(str(distribution.locate_file(""))).resolve())
-    elsewhere = _elsewhere(distribution, home) if own else []
-    reads: list[str] = list(elsewhere)
-    for needed in _with_what_it_needs(distribution, site):
-        reads += _own_places(needed, site)
+    home = Path(str(distribution.locate_file(""))).resolve()
+    away = elsewhere(distribution, home) if own else []
+    may_read = [*away, *reads(distribution, site)]
     if distribution.files is None:  # it does not say what it brought: its own module, then
-        top = Path(home, found[1].partition(".")[0])
-        reads += [str(one) for one in (top, top.with_suffix(".py")) if one.exists()]
+        top = home / found[1].partition(".")[0]
+        places = (top, top.with_suffix(".py"))
+        may_read += [str(one) for one in places if one.exists() and not one.is_symlink()]
     origin = Origin(
         found[1],
         found[2],
-        path=(*elsewhere, home),
-        reads=tuple(dict.fromkeys(reads)),
-        listed=(home,),
+        path=(*away, str(home)),
+        reads=tuple(dict.fromkeys(may_read)),
+        listed=(str(home),),
     )
-    digest = "" if elsewhere else _digest(distribution)
+    digest = "" if away else _digest(distribution, home)
     return Plugin(point.name, name, version, origin, digest)
 
 
-def _elsewhere(distribution: Distribution, home: str) -> list[str]:
-    """Return the folders that an editable installation leads to by its .pth files.
+def _digest(distribution: Distribution, home: Path) -> str:
+    """Return a digest of the content of all files of a distribution.
 
-    Only who installs for this interpreter may do that: any other package could name any folder.
+    It is empty where one cannot be read, is no plain file, or where it is too much.
     """
-    if not _is_editable(distribution):
-        return []
-    folders = []
-    for file in distribution.files or ():
-        if str(file).endswith(_PTH) and len(file.parts) == 1:
-            with suppress(OSError, UnicodeError):  # then it leads nowhere
-                lines = (Path(home) / file).read_text(encoding="utf-8").splitlines()
-                folders += [line for line in lines if Path(line).is_absolute()]
-    return [folder for folder in folders if Path(folder).is_dir()]
-
-
-def _is_editable(distribution: Distribution) -> bool:
-    """Say whether the installer has noted that the code stays where it is written (PEP 660)."""
-    try:
-        noted = json.loads(distribution.read_text("direct_url.json") or "{}")
-        return noted["dir_info"]["editable"] is True
-    except (OSError, ValueError, LookupError, TypeError):
-        return False  # nothing of the kind is noted
-
-
-def _with_what_it_needs(distribution: Distribution, site: _Site) -> Iterator[Distribution]:
-    """Yield a distribution and those it requires, and so on; other bots' are not among them."""
-    waiting: list[tuple[Distribution, frozenset[str]]] = [(distribution, frozenset())]
-    seen = {(_key(_name(distribution)), frozenset[str]())}
-    while waiting:
-        one, extras = waiting.pop()
-        if _name(one) != OURS:  # ronda itself is there for everybody
-            yield one
-        for line in one.requires or ():
-            only_with = _ONLY_WITH.search(line)
-            wanted = _NEEDED.match(line)
-            if not wanted or (only_with and _key(only_with[1]) not in extras):
-                continue
-            if _name(one) == OURS and not only_with:
-                continue  # what a server needs; a bot has what of it is loaded for everybody
-            key = _key(wanted[1])
-            asked = frozenset(_key(extra.strip()) for extra in (wanted[2] or "").split(","))
-            needed = site.by_name.get(key)
-            if needed is None or (key, asked) in seen:
-                continue
-            seen.add((key, asked))
-            # A rival's code is not to be read by requiring it.
-            if key == OURS or not _has_bots(needed):
-                waiting.append((needed, asked))
-
-
-def _has_bots(distribution: Distribution) -> bool:
-    try:
-        return bool(_entry_points(distribution))
-    except Exception:  # noqa: BLE001 -- metadata of others: what cannot be read may be anything
-        return True
-
-
-def _own_places(distribution: Distribution, site: _Site) -> Iterator[str]:
-    """Yield the top-level files and folders of a distribution.
-
-    Of a folder that others share, such as that of a namespace, it has its own files only.
-    """
-    home = Path(str(distribution.locate_file(""))).resolve()
-    tops = _tops(distribution)
-    for file in distribution.files or ():
-        if _is_inside(file) and site.owners[file.parts[0]] > 1:
-            tops.discard(file.parts[0])
-            tops.add(str(file))
-    for top in sorted(tops):
-        if (home / top).exists():
-            yield str(home / top)
-
-
-def _tops(distribution: Distribution) -> set[str]:
-    files = distribution.files or ()
-    return {file.parts[0] for file in files if _is_inside(file)} - {"__pycache__"}
-
-
-def _is_inside(file: PurePath) -> bool:
-    """Say whether a file that a distribution names is in the folder where it is installed."""
-    return not file.is_absolute() and ".." not in file.parts and len(file.parts) > 0
-
-
-def _digest(distribution: Distribution) -> str:
-    """Return a digest of the content of all files of a distribution; empty if one is unreadable."""
     if distribution.files is None:
         return ""
     digest = hashlib.sha256()
-    home = Path(str(distribution.locate_file("")))
+    room = _MOST_BYTES
     for file in sorted(map(str, distribution.files)):
-        if file.endswith(".pyc"):
+        place = home / file
+        if file.endswith(".pyc") or not place.resolve().is_relative_to(home):
             continue
-        try:
-            content = (home / file).read_bytes()
-        except OSError:
+        room -= place.stat().st_size if place.is_file() else room + 1
+        if room < 0:
             return ""
-        digest.update(json.dumps([file, hashlib.sha256(content).hexdigest()]).encode())
+        content = hashlib.sha256(place.read_bytes()).hexdigest()
+        digest.update(json.dumps([file, content]).encode())
     return digest.hexdigest()
 
 
@@ -230,26 +145,11 @@ def _each_once(path: Sequence[str] | None) -> Iterator[Distribution]:
     """Yield each distribution once: of one that is found twice the first is what gets imported."""
     seen: set[str] = set()
     for distribution in distributions() if path is None else distributions(path=list(path)):
-        name = _key(_name(distribution))
+        name = key(name_of(distribution))
         if name not in seen:
             yield distribution
         if name != "?":
             seen.add(name)
-
-
-def _key(name: str) -> str:
-    """Return a name as PEP 503 compares them: ronda_bot.echo is ronda-bot-echo."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _name(distribution: Distribution) -> str:
-    return _metadata(distribution, "Name") or "?"
-
-
-def _metadata(distribution: Distribution, key: str) -> str:
-    # A folder without a METADATA file is no reason to stop.
-    metadata = cast("object", distribution.metadata)
-    return "" if metadata is None else str(distribution.metadata[key] or "")
 
 
 def _entry_points(distribution: Distribution) -> list[EntryPoint]:

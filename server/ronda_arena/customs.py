@@ -16,4 +16,4 @@ _QUICK: Final = frozenset({"random", "greedy", "careful"})
 
 def is_quick(info: BotInfo) -> bool:
     """Say whether a bot is one of ours that decides in microseconds: it needs no worker."""
-    return info.distribution == OURS and info.name in _QUICK
+    return info.bot_class is not None and info.distribution == OURS and info.name in _QUICK

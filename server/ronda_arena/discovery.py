@@ -80,14 +80,19 @@ def _ours(plugin: Plugin) -> BotInfo:
 def _theirs(plugin: Plugin, nursery: Nursery, level: Level) -> BotInfo:
     kept = _kept(plugin)
     said = _read(kept)
-    if said is None:
+    if said is None or not is_version(said.version):
         said = _ask(plugin, nursery, level)
         if said.problem:
             raise UnfitError(f"{plugin.value} {said.problem}")
         if not is_version(said.version):
             raise UnfitError(f"{plugin.value} says a version that is none")
         _keep(kept, said)
-    return _info(plugin, said.version, said.description)
+    return _info(plugin, said.version, _printed(said.description))
+
+
+def _printed(text: str) -> str:
+    """Return a stranger's line without what steers a terminal or a page."""
+    return "".join(letter for letter in text if letter.isprintable())
 
 
 def _info(plugin: Plugin, version: str, description: str) -> BotInfo:

@@ -108,6 +108,8 @@ class Config:
     """Processes of bots at once, one for each seat of a bot that is not run in this one."""
     max_streams: int = 256
     """Calls and streams at once on one connection."""
+    max_account_bots: int = 100
+    """Remote bots of one account connected at once."""
     max_bots: int = 1000
     """Remote bots connected at once."""
     max_bot_seats: int = 256
@@ -166,6 +168,7 @@ class Server:
                 config.now,
                 config.bot_delay,
                 config.max_bots,
+                config.max_account_bots,
                 config.max_bot_seats,
             )
             promises = Promises(log)

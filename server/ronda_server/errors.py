@@ -147,6 +147,7 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
 
 _LIMITS: Final[Mapping[str, str]] = {
     "bot_seats": "a remote bot of this match plays as many seats as it may; retry later",
+    "account_bots": "as many bots of this account are connected as may be; retry later",
     "bots": "as many remote bots are connected as may be; retry later",
     "workers": "the bots of this match need more processes than are free; retry later",
 }

@@ -60,6 +60,7 @@ class Host:
         now: Callable[[], int],
         bot_delay: float = 0.0,
         max_bots: int = 1000,
+        max_account_bots: int = 100,
         max_bot_seats: int = 256,
     ) -> None:
         self.log = log
@@ -77,7 +78,7 @@ class Host:
         self._tasks: set[asyncio.Task[Any]] = set()
         self.bot_logs = BotLogs(now)
         self._drivers = Drivers(self, registry, seating, metrics, self.bot_logs, bot_delay)
-        self.remotes = Remotes(self, now, metrics, max_bots, max_bot_seats)
+        self.remotes = Remotes(self, now, metrics, max_bots, max_account_bots, max_bot_seats)
 
     def __len__(self) -> int:
         """Return how many matches wait or run, those among them that are still to be loaded."""

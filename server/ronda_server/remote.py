@@ -206,12 +206,14 @@ class Remotes:
         now: Callable[[], int],
         metrics: Metrics,
         max_bots: int,
+        max_account_bots: int,
         max_seats: int,
     ) -> None:
         self.judge = judge
         self.now = now
         self.metrics = metrics
         self._max_bots = max_bots
+        self._max_account_bots = max_account_bots
         self._max_seats = max_seats
         self._bots: OrderedDict[str, RemoteBot] = OrderedDict()
         self._seated: dict[str, dict[int, Place]] = {}
@@ -265,6 +267,14 @@ class Remotes:
         if before is None and self._connected >= self._max_bots:
             raise ServiceError(
                 Reason.TOO_MANY_STREAMS, metadata={"limit": "bots"}, retry_seconds=10
+            )
+        mine = sum(
+            one.connection is not None and one.account == account and one is not bot
+            for one in self._bots.values()
+        )
+        if before is None and mine >= self._max_account_bots:
+            raise ServiceError(
+                Reason.TOO_MANY_STREAMS, metadata={"limit": "account_bots"}, retry_seconds=10
             )
         bot = bot or self._meet(about.identity)
         if before:
@@ -354,9 +364,11 @@ class Remotes:
 
     def revoke(self, key_id: str) -> None:
         """End the streams of a key."""
-        for bot in self._bots.values():
-            if bot.connection and bot.connection.key_id == key_id:
-                bot.connection.revoked()
+        for bot in list(self._bots.values()):
+            connection = bot.connection
+            if connection and connection.key_id == key_id:
+                connection.revoked()
+                self.disconnect(bot, connection)  # also if nobody reads that it is over
 
     def all_loaded(self) -> None:
         """Note that every match is taken up, and tell who has waited for that."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sysconfig
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import pytest
 import ronda_arena
 import ronda_bots
 import ronda_core
-from ronda_arena.worker import template
+from ronda_arena.isolation import Level
+from ronda_arena.seating import probe
+from ronda_arena.worker import confine, template
+from ronda_arena.worker.nursery import Nursery
 
 OURS = [package.__path__[0] for package in (ronda_core, ronda_bots, ronda_arena)]
 
@@ -78,3 +82,16 @@ def test_a_link_leads_nowhere_that_is_left_out(
     opened = [Path(one).resolve() for one in read]
     assert may_read(packages / "python3.11/os.py", list(map(str, opened)))
     assert not may_read(packages / "python3.11/site-packages/rival.py", list(map(str, opened)))
+
+
+def test_a_machine_that_has_what_a_sandbox_needs_has_a_sandbox() -> None:
+    """Tests of the sandbox skip where there is none: here it is seen that this hides no fault."""
+    try:
+        ctypes.CDLL("libseccomp.so.2")
+    except OSError:
+        pytest.skip("libseccomp is not installed")
+    if not confine.landlock_abi():
+        pytest.skip("the kernel has no Landlock")
+    with Nursery() as nursery:
+        report = probe(nursery)
+    assert report.level is Level.SANDBOX, report.problem

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from pathlib import Path
 
 import pytest
-from tests.bots.plugins import bot_module, importable, install
+from tests.bots.plugins import bot_module, importable, install, install_built_in
 
+from ronda_arena.customs import is_quick
 from ronda_bots.installed import Plugin, installed
+from ronda_bots.registry import BotInfo
 
 
 def only(folder: Path, name: str = "mine") -> Plugin:
@@ -27,7 +31,16 @@ def record(folder: Path, name: str, *more: str) -> None:
     module = name.replace("-", "_")
     info = next(folder.glob(f"{module}-*.dist-info"))
     files = [f"{info.name}/METADATA", f"{info.name}/entry_points.txt", f"{module}.py", *more]
-    (info / "RECORD").write_text("".join(f"{file},,\n" for file in files))
+    files.append(f"{info.name}/RECORD")
+    (info / "RECORD").write_text("".join(f"{file},{known(folder / file)},\n" for file in files))
+
+
+def known(file: Path) -> str:
+    """Return the digest of a file as an installer notes it; none of what is not there."""
+    if not file.is_file() or file.name == "RECORD":
+        return ""
+    digest = base64.urlsafe_b64encode(hashlib.sha256(file.read_bytes()).digest())
+    return f"sha256={digest.decode().rstrip('=')}"
 
 
 def bot(folder: Path, name: str = "mine", requires: tuple[str, ...] = ()) -> None:
@@ -96,7 +109,7 @@ def test_of_a_folder_that_others_share_a_bot_has_its_own_files_only(tmp_path: Pa
     bot(tmp_path, "rival")
     (tmp_path / "rivals").mkdir()
     for name in ("code.py", "mine.py"):
-        (tmp_path / "rivals" / name).write_text("x = 1")
+        (tmp_path / "rivals" / name).write_text(f"x = '{name}'")
     record(tmp_path, "rival", "rivals/code.py")
     record(tmp_path, "mine", "rivals/mine.py")
     assert {path for path in only(tmp_path).origin.reads if "rivals" in path} == {
@@ -120,6 +133,9 @@ def test_an_editable_bot_may_read_where_its_code_is_and_is_asked_anew_each_time(
     assert only(site).origin.path == (str(site),), "nor one that is not installed here"
     with importable(site):
         plugin = next(one for one in installed()[0] if one.name == "mine")
+        assert plugin.origin.path == (str(site),), "nor where no project has its name"
+        (tmp_path / "pyproject.toml").write_text('[project]\nname = "Mine"\n')
+        plugin = next(one for one in installed()[0] if one.name == "mine")
     assert str(code) in plugin.origin.reads
     assert plugin.origin.path == (str(code), str(site))
     assert plugin.digest == ""
@@ -136,3 +152,98 @@ def test_the_digest_changes_with_every_file(tmp_path: Path) -> None:
     assert "" not in seen
     (tmp_path / "mine.py").unlink()
     assert only(tmp_path).digest == ""
+
+
+@pytest.mark.parametrize("leads", ["/", "~", "site", "elsewhere"])
+def test_a_package_that_calls_itself_editable_leads_nowhere_but_to_its_own_project(
+    tmp_path: Path, leads: str
+) -> None:
+    site, other = tmp_path / "site", tmp_path / "elsewhere"
+    other.mkdir()
+    (other / "pyproject.toml").write_text('[project]\nname = "another"\n')
+    folder = {"/": "/", "~": str(Path.home()), "site": str(tmp_path), "elsewhere": str(other)}
+    bot(site)
+    (site / "_mine.pth").write_text(f"{folder[leads]}\n")
+    info = next(site.glob("*.dist-info"))
+    (info / "direct_url.json").write_text('{"url": "file:///", "dir_info": {"editable": true}}')
+    record(site, "mine", "_mine.pth")
+    if leads == "site":  # a project of its name, but one that holds all that is installed
+        (tmp_path / "pyproject.toml").write_text('[project]\nname = "mine"\n')
+    with importable(site):
+        plugin = next(one for one in installed()[0] if one.name == "mine")
+    assert plugin.origin.path == (str(site),)
+    assert not any(place in plugin.origin.reads for place in folder.values())
+
+
+@pytest.mark.parametrize("who", ["a bot", "nobody"])
+@pytest.mark.parametrize("digest", ["none", "wrong"])
+def test_a_package_that_lists_the_files_of_another_may_not_read_them(
+    tmp_path: Path, who: str, digest: str
+) -> None:
+    bot(tmp_path)
+    (tmp_path / "secrets").mkdir()
+    for name in ("secrets/__init__.py", "secrets/weights.bin", "rival.py"):
+        (tmp_path / name).write_text("x = 1")
+    if who == "a bot":
+        bot(tmp_path, "rival")
+        record(tmp_path, "rival", "secrets/__init__.py", "secrets/weights.bin")
+    record(tmp_path, "mine")
+    rows = next(tmp_path.glob("mine-*.dist-info")) / "RECORD"
+    said = "" if digest == "none" else "sha256=AAAA"
+    with rows.open("a") as file:
+        file.writelines(f"{name},{said},\n" for name in ("rival.py", "secrets/weights.bin"))
+    assert names(only(tmp_path)) == {"mine.py"}
+
+
+def test_a_link_in_a_package_leads_out_of_it_for_nobody(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    bot(site)
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "ronda.db.key").write_text("k")
+    (site / "linked").symlink_to(tmp_path / "secret")
+    (site / "key.py").symlink_to(tmp_path / "secret" / "ronda.db.key")
+    record(site, "mine", "linked/ronda.db.key", "key.py")
+    assert names(only(site)) == {"mine.py"}
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("RECORD", b"mine.py,sha256=x,one\n"),
+        ("RECORD", b"\xff,,\n"),
+        ("RECORD", b"a\0b,,\n"),
+        ("RECORD", b"a,b,c,d\n"),
+        ("RECORD", b"x" * 200_000 + b",,\n"),
+        ("RECORD", b"/dev/zero,,\n../../../../../../dev/zero,,\n"),
+        ("METADATA", b"Name: \xff\n"),
+        ("direct_url.json", b"[" * 100_000),
+        ("METADATA", b"Name: mine\n" + b"Requires-Dist: a[b]\n" * 3000),
+        ("entry_points.txt", b"[ronda.bots]\n" + b"".join(b"b%d = m:B\n" % n for n in range(9999))),
+    ],
+)
+def test_whatever_a_package_says_of_itself_the_others_are_found(
+    tmp_path: Path, file: str, content: bytes
+) -> None:
+    bot(tmp_path)
+    bot(tmp_path, "good")
+    (next(tmp_path.glob("mine-*.dist-info")) / file).write_bytes(content)
+    with importable(tmp_path):
+        plugins, _ = installed()
+    assert "good" in {plugin.name for plugin in plugins}
+    assert len(plugins) <= 300
+
+
+def test_the_names_of_rondas_own_bots_are_taken(tmp_path: Path) -> None:
+    install_built_in(tmp_path)
+    install(tmp_path, "evil", {"greedy": "evil:Bot"}, modules={"evil": bot_module("99")})
+    plugins, broken = installed([str(tmp_path)])
+    assert [plugin.distribution for plugin in plugins if plugin.name == "greedy"] == ["ronda"]
+    assert [(one.name, one.distribution) for one in broken] == [("greedy", "evil")]
+
+
+def test_a_package_that_calls_itself_ronda_is_none_of_ours(tmp_path: Path) -> None:
+    install(tmp_path, "ronda", {"evil": "evil:Bot"}, modules={"evil": bot_module("1")})
+    plugin = only(tmp_path, "evil")
+    assert not plugin.is_ours
+    info = BotInfo("greedy", "1", plugin.distribution, "1", "", None, plugin.origin)
+    assert not is_quick(info)

@@ -299,6 +299,35 @@ async def test_a_server_gives_no_more_seats_than_it_may(start: Any, tmp_path: Pa
     await admin.channel.close()
 
 
+async def test_one_account_connects_so_many_bots_and_leaves_room_for_others(
+    start: Any, tmp_path: Path
+) -> None:
+    client = await start(admin_listen="127.0.0.1:0", max_account_bots=2, max_bots=3)
+    admin = Admin(client, tmp_path)
+    ann, bob = await admin.new_key("ann"), await admin.new_key("bob")
+    for version in ("1", "2"):
+        await Remote(client, ann, version=version).open()
+    with refused(Reason.TOO_MANY_STREAMS) as refusal:
+        await first(client, bearer(ann), pb.ConnectRequest(hello=pb.Hello(name="far", version="3")))
+    assert refusal.info.metadata["limit"] == "account_bots"
+    await Remote(client, ann, version="2").open()  # to take over needs no more room
+    await Remote(client, bob, name="near").open()
+    await admin.channel.close()
+
+
+async def test_a_revoked_key_frees_its_places_though_nobody_reads(
+    start: Any, tmp_path: Path
+) -> None:
+    client = await start(admin_listen="127.0.0.1:0", max_bots=1)
+    admin = Admin(client, tmp_path)
+    ann, bob = await admin.new_key("ann"), await admin.new_key("bob")
+    await Remote(client, ann).open()  # and it reads no more
+    await admin.call("RevokeKey", key_id=ann.split("_")[2])
+    assert not client.server.host.remotes.ready
+    await Remote(client, bob, name="near").open()
+    await admin.channel.close()
+
+
 @pytest.mark.parametrize(
     ("plays", "fit"),
     [

@@ -98,7 +98,8 @@ def seating(
     def ours(info: BotInfo) -> bool:
         if trusted is not None:
             return trusted(info)
-        return isolation == AUTO and clock is None and info.distribution == OURS
+        here = info.bot_class is not None and info.distribution == OURS
+        return isolation == AUTO and clock is None and here
 
     if isolation == Level.TRUSTED:
         if clock is not None:

@@ -69,6 +69,7 @@ TEXTS: Final = {
 
 _LIMITS: Final = {
     "bot_seats": "a remote bot of the match plays as many seats as it may: try again later",
+    "account_bots": "as many bots of your account are connected as the server allows",
     "bots": "as many remote bots are connected as the server allows: try again later",
     "workers": "the bots of the match need more processes than the server has free:"
     " try again later",

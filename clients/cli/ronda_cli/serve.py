@@ -67,6 +67,13 @@ if TYPE_CHECKING:
     help="Calls and streams at once on a connection.",
 )
 @click.option(
+    "--max-account-bots",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Remote bots of one account connected at once.",
+)
+@click.option(
     "--max-bots",
     type=click.IntRange(0),
     default=1000,

@@ -206,13 +206,14 @@ class _Template:
 
     def _become(self, order: Order, template: int, sock: int, log: int) -> None:
         """Turn this fork into a worker; see `confine` for the order."""
-        os.setpgid(0, 0)
+        os.setsid()  # a session is given its share of the processor as one: a hog starves itself
         confine.own_input()
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.dup2(sock, child.SOCKET)
         os.closerange(child.SOCKET + 1, 1 << 16)
         confine.die_with(template)
+        confine.end_first()
         confine.limit(self._limits)
         confine.drop_rights()
         if order.level == Level.PROCESS:
