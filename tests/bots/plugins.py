@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,6 +49,14 @@ def install(
     (info / "entry_points.txt").write_text(f"[ronda.bots]\n{lines}", encoding="utf-8")
     for name, source in (modules or {}).items():
         (folder / f"{name}.py").write_text(source, encoding="utf-8")
+
+
+def known(file: Path) -> str:
+    """Return the digest of a file as an installer notes it; none of what is not there."""
+    if not file.is_file() or file.name == "RECORD":
+        return ""
+    digest = base64.urlsafe_b64encode(hashlib.sha256(file.read_bytes()).digest())
+    return f"sha256={digest.decode().rstrip('=')}"
 
 
 def install_built_in(folder: Path) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from pathlib import Path
 
 import pytest
-from tests.bots.plugins import bot_module, importable, install, install_built_in
+from tests.bots.plugins import bot_module, importable, install, install_built_in, known
 
 from ronda_arena.customs import is_quick
 from ronda_bots.installed import Plugin, installed
@@ -33,14 +31,6 @@ def record(folder: Path, name: str, *more: str) -> None:
     files = [f"{info.name}/METADATA", f"{info.name}/entry_points.txt", f"{module}.py", *more]
     files.append(f"{info.name}/RECORD")
     (info / "RECORD").write_text("".join(f"{file},{known(folder / file)},\n" for file in files))
-
-
-def known(file: Path) -> str:
-    """Return the digest of a file as an installer notes it; none of what is not there."""
-    if not file.is_file() or file.name == "RECORD":
-        return ""
-    digest = base64.urlsafe_b64encode(hashlib.sha256(file.read_bytes()).digest())
-    return f"sha256={digest.decode().rstrip('=')}"
 
 
 def bot(folder: Path, name: str = "mine", requires: tuple[str, ...] = ()) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tests.bots.plugins import bot_module, install
+from tests.bots.plugins import bot_module, install, known
 
 from ronda_bots.installed import installed
 from ronda_bots.registry import BotInfo
@@ -68,8 +68,9 @@ def write(site: Path, where: Mapping[str, Any]) -> None:
         info = site / f"{distribution}-0.9.dist-info"
         files = [site / top, info] if (site / top).is_file() else [*package.iterdir(), info]
         names = [str(file.relative_to(site)) for file in files if file.is_file()]
-        names += [str(file.relative_to(site)) for file in info.iterdir()]
-        (info / "RECORD").write_text("".join(f"{name},,\n" for name in names), encoding="utf-8")
+        names += [str(file.relative_to(site)) for file in (*info.iterdir(), info / "RECORD")]
+        rows = "".join(f"{name},{known(site / name)},\n" for name in names)
+        (info / "RECORD").write_text(rows, encoding="utf-8")
 
 
 def infos(site: Path) -> dict[str, BotInfo]:
