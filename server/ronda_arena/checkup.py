@@ -19,6 +19,7 @@ from ronda_arena.table import play_match
 from ronda_arena.watched import Watch, WatchedSeating
 from ronda_bots.registry import BotInfo
 from ronda_core.fair import seeded_master
+from ronda_core.match import Cause, Match, MatchEvent
 from ronda_core.record import Record
 from ronda_core.rules import PRESETS, Settings, settings
 
@@ -57,6 +58,8 @@ class Game:
 class Trouble:
     """Something that makes a bot unfit, and where it was seen first."""
 
+    cause: Cause | None
+    """None: nothing broke, but it is not deterministic."""
     problem: str
     game: Game
     hand: int
@@ -65,6 +68,8 @@ class Trouble:
     """The card of the hand that was asked for, or 0: it was not asked to play."""
     log: bytes = b""
     times: int = 1
+    decisions: int = 0
+    """How many it had been asked for in that game."""
 
 
 class Played(NamedTuple):
@@ -74,6 +79,14 @@ class Played(NamedTuple):
     players: int
     hands: int
     games: int
+
+
+class Stop(NamedTuple):
+    """Where a game was left when its time was over."""
+
+    game: Game
+    hand: int
+    play: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +102,19 @@ class Findings:
     troubles: tuple[Trouble, ...]
     watch: Watch
     seconds: float
+    clock: Clock | None = None
+    stops: tuple[Stop, ...] = ()
+    """Games that were left, for there was no more time."""
 
     @property
     def fit(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.troubles
+        """Whether nothing is wrong, at any table."""
+        return not self.troubles and self.seen
+
+    @property
+    def seen(self) -> bool:
+        """Whether a hand at least was played at every table."""
+        return all(one.hands for one in self.played)
 
     def hands_of(self, preset: str) -> int:
         """Return how many hands of a preset were played."""
@@ -127,15 +148,16 @@ class Checkup:
         self.watch = Watch()
         self._seating = WatchedSeating(bot, seatings[0], self.watch)
         self._elsewhere = WatchedSeating(bot, seatings[-1], Watch())
-        self._troubles: dict[tuple[str, ...], Trouble] = {}
+        self._troubles: dict[str, Trouble] = {}
+        self._stops: list[Stop] = []
 
     def run(
         self, hands: int, seconds: float, told: Callable[[int], None] = lambda _: None
     ) -> Findings:
         """Play `hands` of every preset, or as many as `seconds` allow, an equal share of each.
 
-        0 seconds are as long as it takes; a game at every table is played in any case. `told` is
-        called with the hands that were played so far.
+        0 seconds are as long as it takes. When they are over, the game that is played is left: they
+        are exceeded by about one decision at most. `told` is called with the hands so far.
         """
         began = time.monotonic()
         seconds = seconds or math.inf
@@ -148,8 +170,9 @@ class Checkup:
         ]
         share = seconds / (2 * len(tables))
         while any(table.open for table in tables):
-            for table in tables:
-                self._play_round(table, share, until)
+            for left, table in zip(range(len(tables), 0, -1), tables, strict=True):
+                now = time.monotonic()
+                self._play_round(table, share, now + (until - now) / left)
                 told(sum(one.hands for one in tables))
             if time.monotonic() > until:
                 break
@@ -164,22 +187,26 @@ class Checkup:
             tuple(self._troubles.values()),
             self.watch,
             time.monotonic() - began,
+            self._clock,
+            tuple(self._stops),
         )
 
     def _play_round(self, table: _Table, share: float, until: float) -> None:
         """Play some hands at one table; no long match of more than about `share` seconds."""
         goal = table.hands + _ROUND
-        while table.open and table.hands < goal:
+        while table.open and table.hands < goal and time.monotonic() <= until:
             game = self._game(table.next_rules(share), table.games)
             began = time.monotonic()
-            record = self._play(game, self._seating)
-            now = time.monotonic()
-            table.seconds += now - began
-            table.hands += len(record.hands)
-            table.games += 1
-            table.faults += record.fault is not None and record.fault.seat == game.seat
-            if now > until:
-                return
+            try:
+                record = self._play(game, self._seating, until)
+            except _OutOfTimeError as left:
+                table.hands += left.stop.hand - 1
+                self._stops.append(left.stop)
+            else:
+                table.hands += len(record.hands)
+                table.games += 1
+                table.faults += record.fault is not None and record.fault.seat == game.seat
+            table.seconds += time.monotonic() - began
 
     def _game(self, rules: Settings, number: int) -> Game:
         """Return the game of a number: the seat goes round, and so do the rivals."""
@@ -190,7 +217,8 @@ class Checkup:
         ]
         return Game(rules, tuple(bots), seat, self._seed + number)
 
-    def _play(self, game: Game, seating: Seating) -> Record:
+    def _play(self, game: Game, seating: WatchedSeating, until: float) -> Record:
+        """Play a game to its end; `_OutOfTimeError` where that is not reached in time."""
         by_name = {rival.name: rival for rival in self._rivals}
         bots = [
             self._bot if at == game.seat else by_name[name] for at, name in enumerate(game.bots)
@@ -201,6 +229,10 @@ class Checkup:
             if seat == game.seat:
                 faults.append(fault)
 
+        def look_at_the_time(match: Match, _events: tuple[MatchEvent, ...]) -> None:
+            if match.result is None and match.hand is not None and time.monotonic() > until:
+                raise _OutOfTimeError(Stop(game, match.hand.number, len(match.hand.plays) + 1))
+
         record = play_match(
             "local-0",
             game.rules,
@@ -209,21 +241,20 @@ class Checkup:
             now=self._now,
             seating=seating,
             clock=self._clock,
+            on_step=look_at_the_time,
             on_fault=blame,
         )
         for fault in faults:
-            self._note(fault.cause.value, fault.detail, game, *_end(record), fault.log)
+            cause, told = fault.cause, f"{fault.cause.value}: {fault.detail}"
+            asked = seating.watch.asked
+            self._note(Trouble(cause, told, game, *_end(record), fault.log, decisions=asked))
         return record
 
-    def _note(
-        self, cause: str, detail: str, game: Game, hand: int, play: int, log: bytes = b""
-    ) -> None:
+    def _note(self, trouble: Trouble) -> None:
         """Keep a trouble, once for each kind."""
-        known = self._troubles.get((cause, detail))
-        if known:
-            self._troubles[cause, detail] = replace(known, times=known.times + 1)
-            return
-        self._troubles[cause, detail] = Trouble(f"{cause}: {detail}", game, hand, play, log)
+        known = self._troubles.get(trouble.problem)
+        kept = replace(known, times=known.times + 1) if known else trouble
+        self._troubles[trouble.problem] = kept
 
     def _repeat(self, until: float) -> int:
         """Play games again and compare, at every table by turns; return how many."""
@@ -232,22 +263,25 @@ class Checkup:
             for rules in _same_tables():
                 if number >= rules.players:
                     continue
-                if count and time.monotonic() > until:
+                game = self._game(rules, number)
+                try:
+                    differs = self._differs(game, until)
+                except _OutOfTimeError:
                     return count
                 count += 1
-                if self._differs(self._game(rules, number)):
+                if differs:
                     return count
         return count
 
-    def _differs(self, game: Game) -> bool:
+    def _differs(self, game: Game, until: float) -> bool:
         """Play one game again, here and where chance follows other seeds, and note what differs."""
-        first = self._play(game, self._seating)
+        first = self._play(game, self._seating, until)
         if first.fault is not None:
             return False  # that is noted
         for way, other in ((_SOMEHOW, self._seating), (_BY_HASH, self._elsewhere)):
-            where = _difference(first, self._play(game, other))
+            where = _difference(first, self._play(game, other, until))
             if where:
-                self._note("determinism", way, game, *where)
+                self._note(Trouble(None, f"determinism: {way}", game, *where))
                 return True
         return False
 
@@ -260,6 +294,14 @@ _BY_HASH: Final = (
     "in the same match, with the same seed, it decided otherwise with another hash seed: it uses"
     " the module random and not its rng, or its decisions depend on the order of a set"
 )
+
+
+class _OutOfTimeError(Exception):
+    """A game was left before its end."""
+
+    def __init__(self, stop: Stop) -> None:
+        super().__init__()
+        self.stop = stop
 
 
 class _Table:

@@ -58,6 +58,14 @@ class SeatClock:
         """Seconds after which it is late."""
         return CEILING_SECONDS if self._clock is None else self._clock.per_decision + self._bank
 
+    @property
+    def allowance(self) -> str:
+        """What it has been given, in words: what is left of it says little."""
+        if self._clock is None:
+            return f"{CEILING_SECONDS:g} s"
+        bank = f" and a bank of {self._clock.bank:g} s" if self._clock.bank else ""
+        return f"{self._clock.per_decision:g} s{bank}"
+
     def spend(self, seconds: float) -> None:
         """Take a decision of so many seconds from what is left."""
         if self._clock:

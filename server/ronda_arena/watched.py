@@ -35,6 +35,8 @@ class Watch:
     memory: list[int] = field(default_factory=list)
     """Of the worker that was looked at most often."""
     methods: tuple[str, ...] = ("play",)
+    asked: int = 0
+    """Decisions of the seat that was made last."""
 
     def end_life(self, memory: list[int]) -> None:
         """Keep what was seen of one worker, if it is the most so far."""
@@ -49,7 +51,7 @@ class WatchedSeating:
         self._subject = subject
         self._seating = seating
         self._here = InProcess()
-        self._watch = watch
+        self.watch = watch
         self.want = seating.want
         self.granted = seating.granted
         self.report = seating.report
@@ -64,12 +66,13 @@ class WatchedSeating:
         """Make a bot; of the one that is watched it is known what that took."""
         if info is not self._subject:
             return self._here.sit(info, seat, seed, level, clock)
+        self.watch.asked = 0
         began = time.perf_counter()
         made = self._seating.sit(info, seat, seed, level, clock)
-        self._watch.starts.append(time.perf_counter() - began)
+        self.watch.starts.append(time.perf_counter() - began)
         optional = (("declare", made.decides), ("observe", made.observes))
-        self._watch.methods = ("play", *(name for name, there in optional if there))
-        return _WatchedSeat(made, self._watch)
+        self.watch.methods = ("play", *(name for name, there in optional if there))
+        return _WatchedSeat(made, self.watch)
 
 
 class _WatchedSeat:
@@ -119,6 +122,7 @@ class _WatchedSeat:
         if self._decisions % _EVERY == 0:
             self._look()
         self._decisions += 1
+        self._watch.asked = self._decisions
         began = time.perf_counter()
         try:
             return ask(view)

@@ -18,6 +18,7 @@ from ronda_core.record import read
 
 SOURCE = """
 import os
+import time
 
 print("loaded")
 
@@ -41,6 +42,11 @@ class Unordered(Fine):
     def play(self, view):
         return min(view.hand, key=lambda card: hash(str(card)))
 
+class Slow(Fine):
+    def play(self, view):
+        time.sleep(0.2)  # more than the clock of the test gives
+        return view.hand[0]
+
 class Stops(Fine):
     def play(self, view):
         breakpoint()
@@ -52,7 +58,7 @@ BARS = re.compile(r"[─-▟]")
 @pytest.fixture(scope="module", autouse=True)
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("site")
-    names = ("fine", "illegal", "fickle", "unordered", "stops")
+    names = ("fine", "illegal", "fickle", "unordered", "stops", "slow")
     points = {name: f"tools:{name.capitalize()}" for name in names}
     install(folder, "tools", points, modules={"tools": SOURCE})
     (next(folder.glob("tools*.dist-info")) / "RECORD").write_text("tools.py,,\n")
@@ -141,10 +147,29 @@ class TestCheck:
         assert run("bots", "check", "fein").exit_code == 2
 
     def test_fewer_hands_than_asked_for_are_said(self, run: Run) -> None:
-        result = run("bots", "check", "greedy", "--hands", "500", "--seconds", "0.01")
-        assert result.exit_code == 0
-        assert "only 1 hands of each preset" not in result.stdout
-        assert re.search(r"^only \d+ of 500 hands of each preset", result.stdout, re.MULTILINE)
+        result = run("bots", "check", "greedy", "--hands", "500", "--seconds", "0.000001")
+        assert result.exit_code == 1
+        assert re.search(r"^only 0 of 500 hands of each preset", result.stdout, re.MULTILINE)
+        assert "repeated: no game" in result.stdout
+        last = result.stdout.splitlines()[-1]
+        assert re.fullmatch(r"nothing is wrong so far, but greedy@\S+ was not seen at .*", last)
+
+    def test_games_that_were_left_are_said_with_how_far_the_last_came(self, run: Run) -> None:
+        args = ("bots", "check", "slow", "--hands", "1", "--seconds", "2")
+        told = run(*args).stdout
+        assert re.search(r"left when the time was over, the last in hand \d+, play \d+", told)
+
+    def test_a_bot_that_is_too_slow_has_one_problem_that_names_the_clock(self, run: Run) -> None:
+        args = ("bots", "check", "slow", "--hands", "1", "--clock", "0.1+0.3")
+        result = run(*args, COLUMNS="200")
+        assert result.exit_code == 1
+        assert result.stdout.count("time: no answer within 0.1 s and a bank of 0.3 s, ") == 1
+        assert re.search(
+            r"decisions take \S+ m?s \(median\); the clock gives 100 ms and a bank of 300 ms,"
+            r" which ran out after \d+ decisions?$",
+            result.stdout,
+            re.MULTILINE,
+        )
 
 
 class TestDebug:

@@ -36,7 +36,8 @@ _EDGES: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
     type=click.FloatRange(0),
     default=60.0,
     show_default=True,
-    help="Play no longer than this, and fewer hands if need be; 0: as long as it takes.",
+    help="Play no longer than this, and fewer hands if need be, but for the decision that is"
+    " waited for; 0: as long as it takes.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the first game.")
 @isolating.isolation
@@ -61,7 +62,7 @@ def check(
     legal, every method answer well, and the same seed give the same plays. What its decisions take,
     its start and its memory are told. What is wrong is told with the command that shows it again.
 
-    Exit code: 0 if it is fit, 1 if not.
+    Exit code: 0 if it is fit, 1 if not, or if there was no time to see it at every table.
     """
     if like_server:
         clock = isolating.server_clock(isolation, clock)
@@ -148,12 +149,16 @@ def _told(
         yield from _wrapped(f"start: {_time(watch.starts[0])} the first time{later}", shown)
     if watch.memory:
         yield from _wrapped(_memory(watch.memory), shown)
-    yield f"repeated: {found.repeated} games, each three times"
+    if found.repeated:
+        yield f"repeated: {found.repeated} games, each three times"
+    else:
+        yield from _wrapped("repeated: no game, there was no time to end one", shown)
     yield ""
     for trouble in found.troubles:
-        yield from _trouble(trouble, flags, shown)
+        yield from _trouble(trouble, found, flags, shown)
+    yield from _unended(found, shown)
     most = min(found.hands_of(one.preset) for one in found.played)
-    if most < found.wanted and found.fit:
+    if most < found.wanted and not found.troubles:
         yield from _wrapped(
             f"only {most} of {found.wanted} hands of each preset were played: --seconds says how"
             " long there is",
@@ -162,7 +167,25 @@ def _told(
     many = sum(one.hands for one in found.played)
     games = sum(one.games for one in found.played)
     yield from _wrapped(f"{many} hands in {games} games, {found.seconds:.0f} s", shown)
-    yield f"{who} is fit to play" if found.fit else f"{who} is not fit to play"
+    if found.fit:
+        yield f"{who} is fit to play"
+    elif found.troubles:
+        yield f"{who} is not fit to play"
+    else:
+        yield from _wrapped(
+            f"nothing is wrong so far, but {who} was not seen at every table", shown
+        )
+
+
+def _unended(found: Findings, shown: Look) -> Iterator[str]:
+    """Say of the games that were left for want of time how far the last came."""
+    if found.stops:
+        game, hand, play = found.stops[-1]
+        many = len(found.stops)
+        games = "1 game was" if many == 1 else f"{many} games were"
+        table = f"{game.rules.preset.name}, {game.rules.players} players"
+        told = f"{games} left when the time was over, the last in hand {hand}, play {play}"
+        yield from _wrapped(f"{told} ({table})", shown)
 
 
 def _histogram(kind: str, seconds: list[float], shown: Look) -> Iterator[str]:
@@ -203,17 +226,34 @@ def _memory(memory: list[int]) -> str:
     return f"memory: {first / 2**20:.1f} MiB when made, {most / 2**20:.1f} at most, {grown}"
 
 
-def _trouble(trouble: Trouble, flags: tuple[str, ...], shown: Look) -> Iterator[str]:
+def _trouble(
+    trouble: Trouble, found: Findings, flags: tuple[str, ...], shown: Look
+) -> Iterator[str]:
     game = trouble.game
     times = f", {trouble.times} times" if trouble.times > 1 else ""
     table = f"{game.rules.preset.name}, {game.rules.players} players, seat {game.seat}"
     yield from _wrapped(f"{trouble.problem}{times}", shown)
+    if slow := _slow(trouble, found):
+        yield from _wrapped(slow, shown, "  ")
     yield from _wrapped(f"first in {table}, {_place(trouble)}; to see it again:", shown, "  ")
     for line in _commands(trouble, flags):
         yield f"    {line}"
     for line in trouble.log.decode("utf-8", "backslashreplace").splitlines()[-6:]:
         yield f"    | {text.indented(line)}"
     yield ""
+
+
+def _slow(trouble: Trouble, found: Findings) -> str:
+    """Say what decisions take and what they have, of a bot that was too late."""
+    clock, thinking = found.clock, found.watch.plays + found.watch.declarations
+    if trouble.cause != "time" or clock is None or not thinking:
+        return ""
+    told = f"decisions take {_time(median(thinking))} (median); the clock gives"
+    told += f" {_time(clock.per_decision)}"
+    if clock.bank:
+        many = "1 decision" if trouble.decisions == 1 else f"{trouble.decisions} decisions"
+        told += f" and a bank of {_time(clock.bank)}, which ran out after {many}"
+    return told
 
 
 def _place(trouble: Trouble) -> str:
@@ -258,6 +298,15 @@ def _data(found: Findings, how: str, clock: Clock | None, flags: tuple[str, ...]
             "later": round(median(watch.starts[1:]), 6) if watch.starts[1:] else None,
         },
         "memory": watch.memory,
+        "stopped": [
+            {
+                "preset": game.rules.preset.name,
+                "players": game.rules.players,
+                "hand": hand,
+                "play": play,
+            }
+            for game, hand, play in found.stops
+        ],
         "troubles": [
             {
                 "problem": one.problem,

@@ -152,5 +152,14 @@ class WorkerSeat:
         self._news = []
         try:
             return self._worker.ask(kind, question, self._clock.limit)
+        except BotFaultError as fault:
+            if fault.cause is Cause.TIME:
+                raise BotFaultError(
+                    Cause.TIME,
+                    f"no answer within {self._clock.allowance}",
+                    seconds=fault.seconds,
+                    log=fault.log,
+                ) from None
+            raise
         finally:
             self._clock.spend(self._worker.seconds)
