@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from ronda_arena.advice import about_fault
 from ronda_arena.clock import Clock
 from ronda_arena.fault import BotFaultError
 from ronda_arena.seating import Seating
@@ -70,6 +71,8 @@ class Trouble:
     times: int = 1
     decisions: int = 0
     """How many it had been asked for in that game."""
+    advice: str = ""
+    """What its author may do about it, where that is known."""
 
 
 class Played(NamedTuple):
@@ -247,7 +250,17 @@ class Checkup:
         for fault in faults:
             cause, told = fault.cause, f"{fault.cause.value}: {fault.detail}"
             asked = seating.watch.asked
-            self._note(Trouble(cause, told, game, *_end(record), fault.log, decisions=asked))
+            self._note(
+                Trouble(
+                    cause,
+                    told,
+                    game,
+                    *_end(record),
+                    fault.log,
+                    decisions=asked,
+                    advice=about_fault(fault, self._bot),
+                )
+            )
         return record
 
     def _note(self, trouble: Trouble) -> None:

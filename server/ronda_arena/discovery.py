@@ -17,8 +17,9 @@ from typing import Annotated, Final
 
 import msgspec
 
+from ronda_arena.advice import about_import
 from ronda_arena.fault import BotFaultError
-from ronda_arena.isolation import ALLOWED, IsolationError, Level, WorkerLostError
+from ronda_arena.isolation import IsolationError, Level, WorkerLostError
 from ronda_arena.worker import wire
 from ronda_arena.worker.nursery import Cradle, Nursery
 from ronda_arena.worker.wire import Ask, Say
@@ -28,7 +29,6 @@ from ronda_bots.installed import Plugin, installed
 from ronda_bots.registry import BotInfo, BrokenBot, Registry, assemble, load
 
 _LONGEST: Final = 200
-_REFUSED: Final = "cannot be imported: PermissionError"
 
 
 class _Said(msgspec.Struct, forbid_unknown_fields=True):
@@ -129,8 +129,9 @@ def _ask(plugin: Plugin, nursery: Nursery, level: Level) -> _Said:
     finally:
         with suppress(WorkerLostError):  # told above
             worker.end()
-    if level is Level.SANDBOX and _REFUSED in answer.problem:
-        return _Said(problem=f"{answer.problem}; {ALLOWED}")
+    advice = about_import(answer.problem, plugin.distribution, origin.reads)
+    if level is Level.SANDBOX and advice:
+        return _Said(problem=f"{answer.problem}; {advice}")
     return answer
 
 

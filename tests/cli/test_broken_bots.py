@@ -57,13 +57,18 @@ class Curious(Fine):
         open(__file__ + ".notes", "w").close()
         return view.hand[0]
 
+class Stops(Fine):
+    def play(self, view):
+        breakpoint()
+        return view.hand[0]
+
 class Shy(Fine):
     class Answer:
         def __str__(self): raise ValueError
     def play(self, view): return Shy.Answer()
 """
 HELPER = "def crash(view): raise ValueError('I hold ' + str(view.hand[0]))\n"
-NAMES = ("fine", "crash", "illegal", "number", "mute", "shy", "slow", "curious")
+NAMES = ("fine", "crash", "illegal", "number", "mute", "shy", "slow", "curious", "stops")
 WAYS = pytest.mark.parametrize("way", ["trusted", "process", "sandbox"])
 CARD = re.compile(r"\b(1[0-2]|[1-7])[OCEB]\b")
 LINE = BOTS.splitlines().index("        return hands_helper.crash(view)") + 1
@@ -202,6 +207,50 @@ def test_a_bot_that_cannot_be_imported_in_a_sandbox_can_be_without(
     assert "--isolation process" in result.stderr
     # Its helper is of another package, which is a rival's: only without walls it is there.
     assert run("match", "reader", "greedy", "--isolation", "process").exit_code == 0
+
+
+@pytest.mark.parametrize("when", ["imported", "played"])
+def test_a_package_that_is_not_required_is_named_wherever_a_bot_runs_into_it(
+    when: str, broken_bots: Path, tmp_path: Path, run: Run
+) -> None:
+    install(broken_bots, "sums-of-old", {}, modules={"sums": "total = sum"})
+    (next(broken_bots.glob("sums_of_old*")) / "RECORD").write_text("sums.py,,\n")
+    source = "class Adds:\n    version = '1'\n    def __init__(self, seat, rng): pass\n"
+    source += "    def play(self, view):\n        import sums\n        return view.hand[0]\n"
+    if when == "imported":
+        source = f"import sums\n{source}"
+    install(broken_bots, "ronda-bot-adds", {"adds": "adds:Adds"}, modules={"adds": source})
+    (next(broken_bots.glob("ronda_bot_adds*")) / "RECORD").write_text("adds.py,,\n")
+    words = (
+        "sums-of-old is installed, but ronda-bot-adds does not require it: add "
+        '"sums-of-old" to dependencies in its pyproject.toml and install it again'
+    )
+    file = tmp_path / "r.jsonl"
+    played = run("match", "adds", "greedy", "--seed", "1", "--records", str(file))
+    assert words in played.stderr
+    assert "(docs/isolation.md)" not in played.stderr
+    checked = run("bots", "check", "adds", "--hands", "1", COLUMNS="500")
+    assert checked.exit_code == 1
+    assert words in checked.stdout
+    if when == "played":
+        assert words in run("bots", "debug", str(file)).stdout
+
+
+def test_what_a_sandbox_refuses_is_told_by_check_and_debug_too(tmp_path: Path, run: Run) -> None:
+    words = "reads its own package and what this one requires, and writes nothing"
+    file = tmp_path / "r.jsonl"
+    assert words in run("bots", "check", "curious", "--hands", "1", COLUMNS="500").stdout
+    run("match", "curious", "fine", "--records", str(file))
+    assert words in run("bots", "debug", str(file)).stdout
+
+
+def test_a_breakpoint_in_a_sandbox_is_told_what_it_needs(tmp_path: Path, run: Run) -> None:
+    words = "breakpoint() needs --isolation trusted"
+    file = tmp_path / "r.jsonl"
+    (line,) = told(run("match", "stops", "fine", "--records", str(file)).stderr)
+    assert words in line
+    assert words in run("bots", "check", "stops", "--hands", "1", COLUMNS="500").stdout
+    assert words in run("bots", "debug", str(file)).stdout
 
 
 @WAYS

@@ -16,6 +16,7 @@ from ronda_cli import output, text
 
 if TYPE_CHECKING:
     from ronda_arena.fault import BotFaultError
+    from ronda_bots.registry import BotInfo
 
 _ARENA = "ronda_arena"
 _PLACE = re.compile(r'^  File "([^"]+)", line (\d+)', re.MULTILINE)
@@ -24,7 +25,7 @@ _PLACE = re.compile(r'^  File "([^"]+)", line (\d+)', re.MULTILINE)
 class Blame:
     """Tells each kind of fault of each bot once."""
 
-    def __init__(self, bots: Sequence[str], whole: bool, before: Callable[[], None]) -> None:
+    def __init__(self, bots: Sequence[BotInfo], whole: bool, before: Callable[[], None]) -> None:
         self._bots = bots
         self._whole = whole
         self._before = before
@@ -34,30 +35,29 @@ class Blame:
         """Write who broke where and why, if that is news."""
         error = fault.__cause__
         kind = type(error).__name__ if error else fault.detail
-        news = self._bots[seat], fault.cause.value, kind
+        news = self._bots[seat].identity, fault.cause.value, kind
         if news in self._told:
             return
         self._told.add(news)
         self._before()
-        who = text.name(self._bots[seat])
+        who = text.name(self._bots[seat].identity)
         place = _place(error) if error else _printed_place(fault.log)
         where = f", at {place}" if place else ""
         took = "" if fault.seconds is None else f", after {fault.seconds:.3f} s"
         more = "" if self._whole else "; --traceback shows more"
         told = f"{who} in seat {seat} forfeits {game}: {fault.cause.value}: {fault.detail}"
-        output.note(text.one_line(f"{told}{took}{where}{_hint(fault)}{more}"))
+        output.note(text.one_line(f"{told}{took}{where}{_advice(fault, self._bots[seat])}{more}"))
         if self._whole:
             for line in _whole(fault):
                 output.note(text.indented(line))
 
 
-def _hint(fault: BotFaultError) -> str:
+def _advice(fault: BotFaultError, bot: BotInfo) -> str:
     """Say what a sandbox refuses, where a bot ran into it: it may be all that is wrong."""
-    if fault.seconds is None or not fault.detail.startswith("PermissionError"):
-        return ""
-    from ronda_arena.isolation import ALLOWED  # noqa: PLC0415 -- only where it is told
+    from ronda_arena.advice import about_fault  # noqa: PLC0415 -- only where it is told
 
-    return f"; {ALLOWED}"
+    advice = about_fault(fault, bot)
+    return f"; {advice}" if advice else ""
 
 
 def _frames(error: BaseException) -> list[tuple[FrameType, int]]:

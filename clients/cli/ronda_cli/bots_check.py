@@ -235,6 +235,8 @@ def _trouble(
     yield from _wrapped(f"{trouble.problem}{times}", shown)
     if slow := _slow(trouble, found):
         yield from _wrapped(slow, shown, "  ")
+    if trouble.advice:
+        yield from _wrapped(trouble.advice, shown, "  ")
     yield from _wrapped(f"first in {table}, {_place(trouble)}; to see it again:", shown, "  ")
     for line in _commands(trouble, flags):
         yield f"    {line}"

@@ -242,6 +242,11 @@ def _told(record: Record, at: Decision, answers: Answers) -> Iterator[str]:
     yield from _earlier(first, at, instead=bool(instead))
     if first.fault is not None and first.fault.answer is not None:
         yield f"it answered {text.printable(str(first.fault.answer))[:200]}"
+    if first.fault is not None:
+        from ronda_arena.advice import about_fault  # noqa: PLC0415 -- only where it broke
+
+        if advice := about_fault(first.fault, answers.bot):
+            yield advice
     if answers.printed.strip():
         yield "it printed:"
         for line in answers.printed.splitlines():

@@ -81,7 +81,7 @@ def match(
 
     seated = find_bots(bots, isolation=isolation)
     tally = _Tally(games, output)
-    blame = Blame([bot.identity for bot in seated], traceback, tally.make_room)
+    blame = Blame(seated, traceback, tally.make_room)
     try:
         with ExitStack() as stack:
             seating = stack.enter_context(
