@@ -29,7 +29,7 @@ from ronda_bots.greedy import Greedy
 from ronda_bots.random import Random
 from ronda_core.cards import Card
 from ronda_core.fair import Entry, seeded_master
-from ronda_core.rules import settings
+from ronda_core.rules import PRESETS, settings
 from ronda_core.view import Event, View
 
 SECTION = (ROOT / "docs" / "bots.md").read_text(encoding="utf-8").split("## Train, then enter")[1]
@@ -219,9 +219,12 @@ def test_what_the_page_trains_enters_and_plays(
     with importable(tmp_path):
         exec(compile(training.replace("range(4000)", "range(40)"), "docs/bots.md", "exec"), {})
         assert np.load("weights.npy").any()
-        bots = [discover().find(name) for name in ("learner", "random")]
-        record = play_match("m", settings("playtash", 2), bots, bytes(32), now=lambda: NOW)
-    assert record.fault is None
+        bots = [discover().find(name) for name in ("learner", "random", "random", "random")]
+        for preset in PRESETS.values():
+            for players in preset.players:
+                table = settings(preset.name, players)
+                record = play_match("m", table, bots[:players], bytes(32), now=lambda: NOW)
+                assert record.fault is None
 
 
 def test_the_page_tells_the_layout_of_an_observation() -> None:

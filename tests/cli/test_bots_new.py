@@ -87,11 +87,20 @@ def test_it_installs_without_a_network_and_plays_in_a_sandbox(
     assert [seat["isolation"] for seat in data["seats"]] == ["sandbox", "trusted"]
     assert data["seats"][0]["bot"] == "mybot@0.1.0"
     assert data["forfeits"] == 0
+    readme = (package / "README.md").read_text()
+    lines = [line.partition("#")[0].split() for line in readme.splitlines()]
+    steps = [line[1:] for line in lines if line[:1] == ["ronda"] and "lost.jsonl" in line]
+    assert [step[0] for step in steps] == ["match", "replay", "bots"]
+    for step in steps:
+        shown = ran((*ronda, *step), tmp_path, env)
+    assert "seat 0: mybot@0.1.0\n" in shown
     if editable:  # what is changed plays without being installed anew
         (source,) = (package / "src").rglob("__init__.py")
         before = source.read_text()
         source.write_text(before.replace('"0.1.0"', '"0.2.0"'))
         listed = ran((*ronda, "bots", "list"), tmp_path, env)
+        shown = ran((*ronda, *steps[-1]), tmp_path, env)
+        assert "seat 0: mybot@0.2.0 instead of mybot@0.1.0\n" in shown
         source.write_text(before)
         assert "mybot@0.2.0" in listed
 
@@ -107,11 +116,29 @@ def test_the_ten_minute_path_works_in_a_fresh_environment(tmp_path: Path) -> Non
     path = re.search(r"## Ten minutes\n.*?```\n(.*?)```", page, re.DOTALL)
     assert path
     commands = [line.partition("#")[0].split() for line in path[1].splitlines()]
+    assert commands[0] == ["pip", "install", "."]  # in a clone: done above
     assert ["ronda", "bots", "new", "mybot"] in commands
     for command in commands:
         if command[:2] != ["pip", "install"] or "-e" in command:
             told = ran(command, tmp_path, env)
     assert told
+
+
+def test_a_package_that_is_not_installed_yet_is_told_how(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    starter.make("other", tmp_path / "other")
+    (tmp_path / "other").rename(tmp_path / "elsewhere")
+    starter.make("other", tmp_path / "other")
+    for name in ("other", "./other", "other/"):
+        result = run("match", name, "greedy")
+        assert result.exit_code == 2
+        assert "./other is a bot's package: pip install -e ./other" in result.stderr
+    named = run("bots", "check", "elsewhere").stderr
+    assert "pip install -e ./elsewhere (its bots: other)" in named
+    (tmp_path / "nothing").mkdir()
+    assert "package" not in run("match", "nothing", "greedy").stderr
 
 
 @pytest.mark.parametrize("there", ["folder", "file"])

@@ -207,6 +207,16 @@ class TestDebug:
         piped = run("bots", "debug", "-", *args, "5", typed=record.read_bytes()).stdout
         assert re.sub(r"in \S+ ms", "", piped) == re.sub(r"in \S+ ms", "", named)
 
+    def test_a_seat_without_a_number_is_its_first_play_of_the_hand(
+        self, record: Path, run: Run
+    ) -> None:
+        first = self.own_play(record)
+        for seat, play in ((0, first), (1, 3 - first)):
+            args = ("--hand", "1", "--seat", str(seat), "--bot", "fine")
+            told = run("bots", "debug", str(record), *args).stdout
+            assert f"hand 1, play {play}, seat {seat}: fine@1" in told
+        assert run("bots", "debug", str(record), "--hand", "1", "--seat", "3").exit_code == 2
+
     def test_a_declaration_is_a_decision_too(self, record: Path, run: Run) -> None:
         args = ("bots", "debug", str(record), "--hand", "1", "--seat", "0")
         for which in (("--declare",), ("--play", "0")):

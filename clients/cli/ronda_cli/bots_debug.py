@@ -48,7 +48,7 @@ class Answers:
     help="The play of that hand, from 1, or its card, such as 7O; 0: the first declaration.",
 )
 @click.option("--declare", is_flag=True, help="The declaration of the batch of --play instead.")
-@click.option("--seat", type=int, help="Whose declaration; of a play it only has to be right.")
+@click.option("--seat", type=int, help="Whose decision; without --play its first of the hand.")
 @click.option("--game", default="1", show_default=True, help="Which record: its number, or its id.")
 @click.option("--bot", metavar="NAME", help="Ask this bot, not the one that sat there.")
 @click.option(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import secrets
 import time
+import tomllib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import ClassVar, TypeVar, cast
 
 from ronda_arena.discovery import discover
 from ronda_arena.isolation import Level
 from ronda_arena.table import play_match
 from ronda_bots.api import BotClass, SeatInfo, View
+from ronda_bots.installed import GROUP
 from ronda_bots.registry import BotInfo, BotNotFoundError, Registry
 from ronda_cli import asking, isolating, output, typed
 from ronda_cli.asking import LeftError, PuzzledError
@@ -37,10 +40,31 @@ def find_bots(
     level = Level.SANDBOX if isolation == isolating.AUTO else Level(isolation)
     with output.aside():
         registry = registry or discover(level=level)
+    return [_found(name, registry) for name in names]
+
+
+def _found(name: str, registry: Registry) -> BotInfo:
     try:
-        return [registry.find(name) for name in names]
+        return registry.find(name)
     except BotNotFoundError as error:
-        raise Failure(f"{error.args[0]} (see `ronda bots list`)") from None
+        advice = _not_installed(name) or " (see `ronda bots list`)"
+        raise Failure(f"{error.args[0]}{advice}") from None
+
+
+def _not_installed(name: str) -> str:
+    """Say what to do where a name is that of a folder with a bot's package."""
+    folder = Path(name)
+    try:
+        project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        points = dict(project["entry-points"][GROUP])
+    except (OSError, ValueError, LookupError, TypeError):
+        return ""  # it is no such folder
+    shown = str(folder) if folder.is_absolute() or folder.parts[:1] == ("..",) else f"./{folder}"
+    if not points:
+        return ""
+    called = "" if folder.name in points else f" (its bots: {', '.join(sorted(points))})"
+    install = output.command("pip", "install", "-e", shown)
+    return f"; {shown} is a bot's package: {install}{called}"
 
 
 def play_here(

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, allow_dash=True),
     help="Write the record of each game to a file, in the place of what is in it; - is stdout.",
 )
-@click.option("--traceback", is_flag=True, help="Show all of it when a bot breaks.")
+@click.option(
+    "--traceback", is_flag=True, help="Show all of it when a bot breaks, with what it has printed."
+)
 @isolating.isolation
 @isolating.clock
 @isolating.like_server
@@ -65,8 +67,8 @@ def match(
     same command gives the same result; in its records only the times differ.
 
     Bots that do not come with ronda run in a sandbox: own processes that see their seat's view and
-    nothing else. One that breaks loses its game, and stderr tells where; what it has printed is
-    shown with --traceback.
+    nothing else. One that breaks loses its game, and stderr tells where; --traceback shows what
+    that one has printed, too. What a bot prints at any decision `ronda bots debug` shows.
     """
     if players not in (None, len(bots)):
         raise click.UsageError(f"--players {players} needs {players} bots, one a seat")

@@ -23,7 +23,8 @@ def pick(
 ) -> Decision:
     """Return the decision that is meant, or say which there are.
 
-    Without numbers it is the last one of a match that ended by a bot's fault.
+    Without numbers it is the last one of a match that ended by a bot's fault; of a hand and a seat
+    it is the first play.
     """
     if hand is None and named is None and not declare:
         if forfeit and made[-1].chosen is None:
@@ -39,6 +40,11 @@ def pick(
     plays = {one.play: one for one in here if not one.declares}
     if not plays:
         raise Failure(f"hand {hand} ended before a card was asked for")
+    if play is None and seat is not None:
+        first = next((one for one in plays.values() if one.seat == seat), None)
+        if first is None:
+            raise Failure(f"seat {seat} has no play in hand {hand}")
+        return first
     if play is None:
         raise Failure(f"which play of hand {hand}? --play {_range(max(plays))} says it")
     if play not in plays:
