@@ -59,6 +59,12 @@ def known(file: Path) -> str:
     return f"sha256={digest.decode().rstrip('=')}"
 
 
+def list_files(folder: Path, info: Path, *files: str) -> None:
+    """Write the list that an installer leaves of the files that it has installed."""
+    rows = "".join(f"{file},{known(folder / file)},\n" for file in files)
+    (info / "RECORD").write_text(rows, encoding="utf-8")
+
+
 def install_built_in(folder: Path) -> None:
     """Write what installing ronda leaves of its bots: the entry points of pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

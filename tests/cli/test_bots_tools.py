@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.bots.plugins import importable, install
+from tests.bots.plugins import importable, install, list_files
 from tests.cli.conftest import RECORDS, Run, ronda
 
 from ronda_arena.clock import Clock
@@ -61,7 +61,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     names = ("fine", "illegal", "fickle", "unordered", "stops", "slow")
     points = {name: f"tools:{name.capitalize()}" for name in names}
     install(folder, "tools", points, modules={"tools": SOURCE})
-    (next(folder.glob("tools*.dist-info")) / "RECORD").write_text("tools.py,,\n")
+    list_files(folder, next(folder.glob("tools*.dist-info")), "tools.py")
     with importable(folder):
         yield folder
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.bots.plugins import importable, install
+from tests.bots.plugins import importable, install, list_files
 from tests.cli.conftest import Run, environment
 from tests.cli.test_streams import FREE
 
@@ -80,7 +80,7 @@ def broken_bots(tmp_path: Path) -> Iterator[Path]:
     points = {name: f"hands:{name.capitalize()}" for name in NAMES}
     install(site, "hands", points, modules={"hands": BOTS, "hands_helper": HELPER})
     info = next(site.glob("*.dist-info"))
-    (info / "RECORD").write_text("hands.py,,\nhands_helper.py,,\n")
+    list_files(site, info, "hands.py", "hands_helper.py")
     with importable(site):
         yield site
 
@@ -200,7 +200,7 @@ def test_a_bot_that_cannot_be_imported_in_a_sandbox_can_be_without(
     )
     (broken_bots / "reader.py.notes").write_text("x")
     info = next(broken_bots.glob("reader*.dist-info"))
-    (info / "RECORD").write_text("reader.py,,\n")
+    list_files(broken_bots, info, "reader.py")
     result = run("match", "reader", "greedy")
     assert result.exit_code == 2
     assert "cannot be imported: PermissionError" in result.stderr
@@ -214,13 +214,13 @@ def test_a_package_that_is_not_required_is_named_wherever_a_bot_runs_into_it(
     when: str, broken_bots: Path, tmp_path: Path, run: Run
 ) -> None:
     install(broken_bots, "sums-of-old", {}, modules={"sums": "total = sum"})
-    (next(broken_bots.glob("sums_of_old*")) / "RECORD").write_text("sums.py,,\n")
+    list_files(broken_bots, next(broken_bots.glob("sums_of_old*")), "sums.py")
     source = "class Adds:\n    version = '1'\n    def __init__(self, seat, rng): pass\n"
     source += "    def play(self, view):\n        import sums\n        return view.hand[0]\n"
     if when == "imported":
         source = f"import sums\n{source}"
     install(broken_bots, "ronda-bot-adds", {"adds": "adds:Adds"}, modules={"adds": source})
-    (next(broken_bots.glob("ronda_bot_adds*")) / "RECORD").write_text("adds.py,,\n")
+    list_files(broken_bots, next(broken_bots.glob("ronda_bot_adds*")), "adds.py")
     words = (
         "sums-of-old is installed, but ronda-bot-adds does not require it: add "
         '"sums-of-old" to dependencies in its pyproject.toml and install it again'
@@ -283,3 +283,18 @@ def test_what_bots_print_is_no_address_of_a_service(tmp_path: Path) -> None:
     assert (child.returncode, rest) == (0, b"")
     assert b"fine" not in (tmp_path / "log").read_bytes()  # it can play, and nobody reads its print
     assert b"loaded" not in (tmp_path / "log").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "place", ["/", ".", "..", "", "x" * 5000, "/" + "a/" * 3000, "a\\0b", "<string>", "/dev/zero"]
+)
+def test_whatever_a_bot_prints_as_the_place_where_it_broke_the_games_go_on(
+    place: str, broken_bots: Path, run: Run
+) -> None:
+    told = f'Traceback (most recent call last)\\n  File "{place}", line 1, in x'
+    source = f"{BOTS}\nclass Liar(Fine):\n    def play(self, view):\n"
+    source += f"        print('{told}', flush=True)\n        import os; os._exit(1)\n"
+    install(broken_bots, "liar", {"liar": "liar:Liar"}, modules={"liar": source})
+    result = run("match", "liar", "greedy", "--games", "2", "--isolation", "process")
+    assert result.exit_code == 0
+    assert "2 crash" in result.stdout

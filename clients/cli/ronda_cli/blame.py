@@ -90,7 +90,10 @@ def _printed_place(log: bytes) -> str:
     found = [(file, line) for file, line in _PLACE.findall(last) if file[0] != "<"]
     if not found:
         return ""
-    home = _package_of(Path(found[0][0]))
+    try:
+        home = _package_of(Path(found[0][0]))
+    except OSError:  # it printed what is no file's name: this is a stranger's text
+        return ""
     file, line = next(one for one in reversed(found) if Path(one[0]).is_relative_to(home))
     return f"{file}:{line}"
 
@@ -98,7 +101,7 @@ def _printed_place(log: bytes) -> str:
 def _package_of(file: Path) -> Path:
     """Return the folder of the outermost package that a file belongs to, or the file itself."""
     home = file
-    while home.with_name("__init__.py").is_file():
+    while home.name and home.with_name("__init__.py").is_file():
         home = home.parent
     return home
 
