@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import Any, NamedTuple
 
-from ronda_arena.cheater import Cheater
+from ronda_arena.cheater import Cheater, Glimpser, Peeker
 from ronda_arena.statistics import student
 from ronda_arena.table import Place, play_match
 from ronda_bots.api import Card, SeatInfo, View
@@ -43,10 +43,16 @@ LADDER = {
     "sampler": Sampler,
     "solver": Solver,
 }
+CHEATS: dict[str, type[Cheater]] = {
+    "glimpser": Glimpser,
+    "peeker": Peeker,
+    "cheater": Cheater,
+}
+"""They see what no seat may: `play` shows them the match."""
 PAIRS = [
     *(f"{better}:{worse}" for worse, better in zip(LADDER, [*LADDER][1:], strict=False)),
     "solver:careful",
-    "cheater:careful",
+    *(f"{cheat}:careful" for cheat in CHEATS),
 ]
 TABLES = [f"{name}-{n}" for name, preset in PRESETS.items() for n in preset.players]
 CONFIDENCE = 0.99
@@ -115,7 +121,7 @@ class _Entrant:
         self.times: list[float] = []
 
     def info(self) -> BotInfo:
-        kind: Any = Cheater if self.name == "cheater" else LADDER[self.name]
+        kind: Any = CHEATS.get(self.name) or LADDER[self.name]
 
         def sit(seat: SeatInfo, rng: Any) -> _Timed:
             bot = kind(seat, rng)
@@ -168,7 +174,7 @@ def play(job: Job) -> tuple[Job, list[float], dict[str, list[float]]]:
                 now=lambda: "2026-01-01T00:00:00Z",
                 place=Place(f"strength-{job.table}", block, rotation),
                 entries=[Entry("strength")],  # the same deals for every pair
-                on_step=look if any(entrant.name == "cheater" for entrant in entrants) else None,
+                on_step=look if any(entrant.name in CHEATS for entrant in entrants) else None,
             )
             assert record.fault is None, record.fault
             games.append(ahead(record.score, seating))

@@ -34,10 +34,13 @@ class Weights(NamedTuple):
 
 WEIGHTS: Final = {
     2: Weights(threat=-0.2, reply=-0.85, second=0.0, kept=-0.2, later=0.65, answer=0.55),
-    3: Weights(threat=-0.3, reply=0.0, second=-1.5, kept=-0.7, later=1.75, answer=0.0),
+    3: Weights(threat=-0.3, reply=-0.5, second=-0.7, kept=-0.2, later=1.2, answer=0.0),
     4: Weights(threat=0.0, reply=-0.8, second=-1.05, kept=-0.6, later=1.6, answer=0.0),
 }
 """By players. Found by regression on what `solver` thinks of cards: see docs/strength.md."""
+
+PLAIN: Final = Weights(threat=0.0, reply=-1.0, second=0.0, kept=0.0, later=0.7, answer=0.0)
+"""At four players where an este need take nothing: what `careful` counts, hand by hand."""
 
 
 class Counter:
@@ -55,7 +58,8 @@ class Counter:
     def __init__(self, seat: SeatInfo, rng: Random) -> None:  # noqa: ARG002 -- leaves nothing to chance
         self._rules = points.settings_of(seat)
         self._ending = Ending(self._rules)
-        self._weights = WEIGHTS[seat.players]
+        plain = seat.players == 4 and not self._rules.este_takes
+        self._weights = PLAIN if plain else WEIGHTS[seat.players]
 
     def play(self, view: View) -> Card:
         """Return the card with the best balance; of equal ones the lowest."""

@@ -60,7 +60,7 @@ def prices(rules: Settings, view: View) -> tuple[float, ...]:
 class Rates(dict[int, float]):
     """What a play gains less what it leaves, by `spot << 4 | step`."""
 
-    __slots__ = ("_chances", "_chosen", "_need", "_price", "_risks", "moves")
+    __slots__ = ("_chances", "_chosen", "_need", "_price", "_replies", "_risks", "moves")
 
     def __init__(
         self, moves: Moves, price: float, chances: Sequence[float], need: int = NEVER
@@ -68,9 +68,10 @@ class Rates(dict[int, float]):
         super().__init__()
         self.moves = moves
         self._price = price
-        self._chances = [(step, chance) for step, chance in enumerate(chances) if chance]
+        self._chances = chances
         self._need = need
         """Points that would win the match for whoever comes next."""
+        self._replies: dict[int, list[tuple[float, int]]] = {}
         self._risks: dict[int, float] = {}
         self._chosen: dict[tuple[int, tuple[int, ...]], int] = {}
 
@@ -85,19 +86,29 @@ class Rates(dict[int, float]):
         known = self._risks.get(spot)
         if known is not None:
             return known
-        replies = []
-        for step, chance in self._chances:
-            points, cards, _ = self.moves[spot << 4 | step]
-            if cards or points:
-                win = WIN if points >= self._need else 0.0
-                replies.append((points + self._price * cards + win, chance))
-        replies.sort(reverse=True)
+        chances = self._chances
         expected, none_better = 0.0, 1.0
-        for worth, chance in replies:
-            expected += worth * none_better * chance
-            none_better *= 1.0 - chance
+        for worth, step in self.replies(spot):
+            expected += worth * none_better * chances[step]
+            none_better *= 1.0 - chances[step]
         self._risks[spot] = expected
         return expected
+
+    def replies(self, spot: int) -> list[tuple[float, int]]:
+        """Return what each step that the next seat may hold gains in `spot`, the most first."""
+        known = self._replies.get(spot)
+        if known is not None:
+            return known
+        replies = []
+        for step, chance in enumerate(self._chances):
+            if chance:
+                points, cards, _ = self.moves[spot << 4 | step]
+                if cards or points:
+                    win = WIN if points >= self._need else 0.0
+                    replies.append((points + self._price * cards + win, step))
+        replies.sort(reverse=True)
+        self._replies[spot] = replies
+        return replies
 
     def choose(self, spot: int, held: tuple[int, ...]) -> int:
         """Return the place in `held` of the card that a sensible seat plays in `spot`."""
@@ -105,11 +116,19 @@ class Rates(dict[int, float]):
         place = self._chosen.get(key)
         if place is None:
             balances = [
-                self[spot << 4 | step] + HOPE * self._hope(spot << 4 | step, held, at)
+                self.rate(held, spot << 4 | step) + HOPE * self._hope(spot << 4 | step, held, at)
                 for at, step in enumerate(held)
             ]
             place = self._chosen[key] = balances.index(max(balances))
         return place
+
+    def before(self, played: Sequence[int]) -> Rates:  # noqa: ARG002 -- one view's, at all times
+        """Return the rates as they were before the steps in `played` were seen."""
+        return self
+
+    def rate(self, held: tuple[int, ...], key: int) -> float:  # noqa: ARG002 -- `Inside` asks
+        """Return what a play gains less what it leaves, as the seat that holds `held` sees it."""
+        return self[key]
 
     def _hope(self, key: int, held: tuple[int, ...], played: int) -> float:
         """Return the most that a card kept would gain if nobody touched the table."""
@@ -120,3 +139,37 @@ class Rates(dict[int, float]):
                 points, cards, _ = self.moves[quiet | step]
                 most = max(most, points + self._price * cards)
         return most
+
+
+class Inside(Rates):
+    """The same as each seat reckons it, which knows what it holds: the next one has it not."""
+
+    __slots__ = ("_hidden", "_size")
+
+    def __init__(self, moves: Moves, price: float, hidden: Sequence[int], need: int) -> None:
+        super().__init__(moves, price, [float(copies) for copies in hidden], need)
+        self._hidden = hidden
+        """Copies of each step in the pack and in all hands, this seat's among them."""
+        self._size = sum(hidden)
+
+    def before(self, played: Sequence[int]) -> Rates:
+        """Return the rates as they were before the steps in `played` were seen."""
+        hidden = [copies + played.count(step) for step, copies in enumerate(self._hidden)]
+        return Inside(self.moves, self._price, hidden, self._need)
+
+    def rate(self, held: tuple[int, ...], key: int) -> float:
+        """Return what a play gains less what it leaves, exactly as `careful` would."""
+        points, cards, left = self.moves[key]
+        size = len(held)
+        safe = self._size - size
+        hands = comb(safe, size)
+        rate = points + self._price * cards
+        none_better = 1.0
+        for worth, step in self.replies(left):
+            copies = self._hidden[step] - held.count(step)
+            if copies > 0:
+                safe -= copies
+                none_so_far = comb(safe, size) / hands
+                rate -= worth * (none_better - none_so_far)
+                none_better = none_so_far
+        return rate

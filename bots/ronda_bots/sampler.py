@@ -25,7 +25,7 @@ class Sampler:
 
     version = "1.0.0"
 
-    samples: ClassVar[int] = 40
+    samples: ClassVar[int] = 100
     """Worlds a decision: all that the answer depends on beside the view and the generator."""
     seconds: ClassVar[float] = 1.0
     """A ceiling for a decision, and never more than a tenth of the clock."""

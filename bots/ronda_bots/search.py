@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from ronda_bots import points
 from ronda_bots.api import Card, View
 from ronda_bots.moves import TABLE, last_moves, moves, pack
-from ronda_bots.rates import WIN, Rates, chances, prices, to_win
+from ronda_bots.rates import WIN, Inside, Rates, chances, prices, to_win
 from ronda_bots.worlds import Evidence, Hand, World
 from ronda_core.cards import STEP
 from ronda_core.rules import Settings
@@ -43,7 +43,13 @@ class Batch:
     """The rest of the batch that `view` is in."""
 
     def __init__(
-        self, rules: Settings, view: View, evidence: Evidence, leaf: Leaf | None = None
+        self,
+        rules: Settings,
+        view: View,
+        evidence: Evidence,
+        leaf: Leaf | None = None,
+        *,
+        inside: bool = False,
     ) -> None:
         seats = evidence.seats
         self._leaf = leaf or self.leaf
@@ -68,6 +74,13 @@ class Batch:
         foes = [need for need, friend in zip(self._needs, self.friends, strict=True) if not friend]
         mean, held = sum(price) / len(price), max(evidence.sizes)
         self.rates = Rates(self.moves, mean, chances(evidence.unseen, held), min(foes))
+        self.others = self.rates
+        """How the others play: each by what it holds itself, if `inside` (which takes longer)."""
+        if inside:
+            hidden = evidence.unseen[:]
+            for step in self.hand:
+                hidden[step] += 1
+            self.others = Inside(self.moves, mean, hidden, min(foes))
         self._coming = self.rates
         if held < 3 and view.stock:
             self._coming = Rates(self.moves, mean, chances(evidence.unseen, 3))
@@ -133,7 +146,7 @@ class Batch:
             return Reached(gain + WIN, spot, took, hands)
         if cards:
             took = True
-        choose = self.rates.choose
+        choose = self.others.choose
         after = []
         for ahead, held in enumerate(hands):
             left -= 1

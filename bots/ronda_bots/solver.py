@@ -9,7 +9,7 @@ from ronda_bots import points
 from ronda_bots.api import Card, Event, SeatInfo, View
 from ronda_bots.ending import Ending
 from ronda_bots.search import Batch, affordable, winning
-from ronda_bots.worlds import Evidence, Shares, World, paid, thinned
+from ronda_bots.worlds import Evidence, Shares, paid
 from ronda_core.cards import STEP
 
 
@@ -27,11 +27,9 @@ class Solver:
 
     version = "1.0.0"
 
-    samples: ClassVar[int] = 100
+    samples: ClassVar[int] = 300
     """Worlds searched a decision at three and four players, and at two if time is short."""
-    drawn: ClassVar[int] = 4
-    """Worlds drawn for each that is searched: the others' plays choose among them."""
-    doubt: ClassVar[float] = 0.2
+    doubt: ClassVar[float] = 0.4
     """How likely somebody is to play otherwise than expected, beside what is expected."""
     few: ClassVar[int] = 10
     """Fewer worlds than this that look alike are not searched: too much would be known."""
@@ -59,18 +57,12 @@ class Solver:
             return wins
         if self._rules.players == 2 and not view.stock:
             return self._ending.best(view)
+        two = self._rules.players == 2
         evidence = Evidence(self._rules, view, self._shares)
-        batch = Batch(self._rules, view, evidence)
+        batch = Batch(self._rules, view, evidence, inside=two)
         count = affordable(self.samples, self.seconds, view.clock)
-        if self._rules.players == 2 and count == self.samples:
-            worlds = evidence.weighed(evidence.all(), batch.rates, self.doubt)
-            values = batch.values(worlds, few=0)
-        else:
-            worlds = self._likely(evidence, batch, count)
-            values = batch.values(worlds, self.few)
+        every = two and count == self.samples
+        worlds = evidence.all() if every else evidence.sample(count, self._rng)
+        likely = evidence.weighed(worlds, batch.others, self.doubt)
+        values = batch.values(likely, few=0 if every else self.few)
         return max(view.hand, key=lambda card: values[STEP[card]])
-
-    def _likely(self, evidence: Evidence, batch: Batch, count: int) -> list[World]:
-        """Return `count` worlds, drawn from more by how well they explain the others' plays."""
-        drawn = evidence.sample(self.drawn * count, self._rng)
-        return thinned(evidence.weighed(drawn, batch.rates, self.doubt), count)

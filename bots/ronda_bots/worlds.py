@@ -108,19 +108,22 @@ class Evidence:
 
     def weighed(self, worlds: Sequence[World], rates: Rates, doubt: float) -> list[World]:
         """Return the worlds, each as likely as its seats' plays so far were in it."""
-        told = self._decisions(rates.moves)
+        told = [
+            (ahead, spot, rest, rates.before(since))
+            for ahead, spot, rest, since in self._decisions(rates.moves)
+        ]
         weighed = []
         for weight, hands in worlds:
             likely = weight
-            for ahead, spot, rest in told:
+            for ahead, spot, rest, then in told:
                 held = tuple(sorted((*hands[ahead], *rest)))
-                if held[rates.choose(spot, held)] != rest[0]:
+                if held[then.choose(spot, held)] != rest[0]:
                     likely *= doubt
             weighed.append(World(likely, hands))
         return weighed
 
-    def _decisions(self, moves: Moves) -> list[tuple[int, int, list[int]]]:
-        """Return who of the others chose in this batch, where, and what it has played since."""
+    def _decisions(self, moves: Moves) -> list[tuple[int, int, list[int], list[int]]]:
+        """Return who of the others chose in this batch, where, and what it and all played since."""
         rules, view = self._rules, self._view
         begun = (view.batch - 1) * rules.batch_plays
         spot = 0
@@ -134,7 +137,9 @@ class Evidence:
                 spot &= TABLE
             if made >= begun:
                 if seat != view.seat and count[seat] < 2:
-                    told.append((self.seats.index(seat), spot, self.played[seat][count[seat] :]))
+                    since = [STEP[each] for each in view.plays[made:]]
+                    rest = self.played[seat][count[seat] :]
+                    told.append((self.seats.index(seat), spot, rest, since))
                 count[seat] += 1
             spot = moves[spot << 4 | STEP[card]][2]
             seat = rules.next_seat[seat]
@@ -146,11 +151,13 @@ class Evidence:
         return [world for world in every if self.agrees(world.hands)] or every
 
     def sample(self, count: int, rng: Random) -> list[World]:
-        """Return `count` worlds, each as likely as it is: draw, and keep what agrees."""
-        if len(self.seats) == 1:  # so few that all can be told
-            every = self.all()
-            drawn = rng.choices(every, [world.weight for world in every], k=count)
-            return [World(1.0, world.hands) for world in drawn]
+        """Return `count` worlds, each as likely as it is: draw, and keep what agrees.
+
+        At two players there are so few that all can be told: they are gone through in order at an
+        even pace, which leaves less to luck than drawing does.
+        """
+        if len(self.seats) == 1:
+            return thinned(self.all(), count)
         cards = [step for step, copies in enumerate(self.unseen) for _ in range(copies)]
         most = TRIES * (count + 20)
         proposals = self._proposals()
@@ -209,7 +216,7 @@ class Evidence:
         start = 0
         for at, size in enumerate(self.sizes):
             if at not in proposals:
-                hands[at] = tuple(drawn[start : start + size])
+                hands[at] = tuple(sorted(drawn[start : start + size]))
                 start += size
         return hands
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
+from typing import ClassVar
 
 from ronda_bots import points
-from ronda_bots.api import Card, SeatInfo, View
+from ronda_bots.api import Card, Event, SeatInfo, View
 from ronda_bots.ending import Ending
 from ronda_bots.moves import TABLE, last_moves, moves
 from ronda_bots.search import Batch, winning
+from ronda_bots.solver import Solver
 from ronda_bots.worlds import Evidence, Hand, World
 from ronda_core.cards import STEP
 from ronda_core.hand import Hand as TrueHand
@@ -30,6 +32,9 @@ class Cheater:
     """
 
     version = "1.0.0"
+
+    pack: ClassVar[bool] = True
+    """Whether it sees the pack, beside the hands."""
 
     def __init__(self, seat: SeatInfo, rng: Random) -> None:  # noqa: ARG002 -- leaves nothing to chance
         self._rules = points.settings_of(seat)
@@ -54,11 +59,34 @@ class Cheater:
         assert true is not None
         evidence = Evidence(self._rules, view, None)
         future = _Future(self._rules.batch_plays, true, view)
-        batch = Batch(self._rules, view, evidence, future.worth if view.stock else None)
+        known = self.pack and view.stock
+        batch = Batch(self._rules, view, evidence, future.worth if known else None)
         future.batch = batch
         world = World(1.0, tuple(_steps(true.hands[seat]) for seat in evidence.seats))
         values = batch.values([world], few=0)
         return max(view.hand, key=lambda card: values[STEP[card]])
+
+
+class Peeker(Cheater):
+    """Sees the hands, and of the pack no more than anybody."""
+
+    pack = False
+
+
+class Glimpser(Peeker):
+    """Is `solver` with three cards in hand, and sees the hands with two: half a cheat."""
+
+    def __init__(self, seat: SeatInfo, rng: Random) -> None:
+        super().__init__(seat, rng)
+        self._blind = Solver(seat, rng)
+
+    def observe(self, event: Event) -> None:
+        """Tell the blind half what everybody sees."""
+        self._blind.observe(event)
+
+    def play(self, view: View) -> Card:
+        """Return the best card that is known of: by guess at first, then by sight."""
+        return super().play(view) if len(view.hand) < 3 else self._blind.play(view)
 
 
 class _Future:

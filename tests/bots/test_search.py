@@ -11,6 +11,7 @@ from ronda_bots import points
 from ronda_bots.careful import Careful
 from ronda_bots.ending import Ending
 from ronda_bots.moves import TABLE, last_moves, moves, pack
+from ronda_bots.rates import Inside
 from ronda_bots.search import Batch
 from ronda_bots.worlds import Evidence, World
 from ronda_core import match as matches
@@ -76,6 +77,37 @@ def line(match: Match, seat: int, card: int) -> int:
     hand = after.hand
     assert hand is not None
     return -max(line(after, 1 - seat, reply) for reply in hand.hands[1 - seat])
+
+
+@every_table()
+def test_rates_from_inside_a_hand_foresee_what_careful_plays(rules: str, players: int) -> None:
+    one = one_hand(rules, players)
+    rng = random.Random(f"inside {rules} {players}")
+    bots = sit(one, [Careful] * players)
+    price = 1.0 if one.preset.every_card else 0.5
+    looked = 0
+
+    def choose(_: Match, seen: View) -> int:
+        nonlocal looked
+        card = int(bots[seen.seat].play(seen))
+        held = tuple(STEP[each] for each in seen.hand)
+        solved = players == 2 and not seen.stock
+        if len(held) > 1 and seen.hand_sizes[one.next_seat[seen.seat]] == len(held) and not solved:
+            hidden = [0] * 10
+            for each in (*seen.unseen, *seen.hand):
+                hidden[STEP[each]] += 1
+            inside = Inside(moves(one), price, hidden, 1000)
+            assert held[inside.choose(pack(points.spot(seen)), held)] == STEP[card]
+            earlier = Inside(moves(one), price, [max(0, copies - 1) for copies in hidden], 1000)
+            since = [step for step, copies in enumerate(hidden) if copies]
+            place = earlier.before(since).choose(pack(points.spot(seen)), held)
+            assert held[place] == STEP[card]
+            looked += 1
+        return card
+
+    for number in range(6):
+        play_out(Match(one, number % players), choose, lambda _: uniform_deck(rng, players))
+    assert looked > 30
 
 
 @every_table()
