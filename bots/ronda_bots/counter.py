@@ -32,15 +32,18 @@ class Weights(NamedTuple):
     """The best answer to the reply, an este among them, less what that leaves."""
 
 
-WEIGHTS: Final = {
-    2: Weights(threat=-0.2, reply=-0.85, second=0.0, kept=-0.2, later=0.65, answer=0.55),
+TAKING: Final = {
+    2: Weights(threat=0.0, reply=-1.0, second=0.0, kept=0.0, later=0.7, answer=0.15),
     3: Weights(threat=-0.3, reply=-0.5, second=-0.7, kept=-0.2, later=1.2, answer=0.0),
     4: Weights(threat=0.0, reply=-0.8, second=-1.05, kept=-0.6, later=1.6, answer=0.0),
 }
-"""By players. Found by regression on what `solver` thinks of cards: see docs/strength.md."""
+"""By players, where an este must take the card just laid."""
 
-PLAIN: Final = Weights(threat=0.0, reply=-1.0, second=0.0, kept=0.0, later=0.7, answer=0.0)
-"""At four players where an este need take nothing: what `careful` counts, hand by hand."""
+FOLLOWING: Final = {
+    2: Weights(threat=-0.2, reply=-0.85, second=0.0, kept=-0.2, later=0.65, answer=0.55),
+    4: Weights(threat=0.0, reply=-1.0, second=0.0, kept=0.0, later=0.7, answer=0.0),
+}
+"""By players, where it need only follow. How all were found: see docs/strength.md."""
 
 
 class Counter:
@@ -58,8 +61,8 @@ class Counter:
     def __init__(self, seat: SeatInfo, rng: Random) -> None:  # noqa: ARG002 -- leaves nothing to chance
         self._rules = points.settings_of(seat)
         self._ending = Ending(self._rules)
-        plain = seat.players == 4 and not self._rules.este_takes
-        self._weights = PLAIN if plain else WEIGHTS[seat.players]
+        weights = TAKING if self._rules.este_takes else FOLLOWING
+        self._weights = weights[seat.players]
 
     def play(self, view: View) -> Card:
         """Return the card with the best balance; of equal ones the lowest."""

@@ -32,12 +32,21 @@ class Moves(dict[int, Move]):
     Cards taken back count twice, since they leave another pile as well.
     """
 
-    __slots__ = ("_made", "_rules")
+    __slots__ = ("_gains", "_made", "_rules")
 
     def __init__(self, rules: Settings, made: int) -> None:
         super().__init__()
         self._rules = rules
         self._made = made
+        self._gains: dict[int, list[tuple[int, int, int]]] = {}
+
+    def gains(self, spot: int) -> list[tuple[int, int, int]]:
+        """Return the steps that gain something in `spot`, each with its points and cards."""
+        known = self._gains.get(spot)
+        if known is None:
+            every = [(step, *self[spot << 4 | step][:2]) for step in range(10)]
+            known = self._gains[spot] = [each for each in every if each[1] or each[2]]
+        return known
 
     def __missing__(self, key: int) -> Move:
         spot = key >> 4

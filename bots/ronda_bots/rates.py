@@ -99,13 +99,12 @@ class Rates(dict[int, float]):
         known = self._replies.get(spot)
         if known is not None:
             return known
-        replies = []
-        for step, chance in enumerate(self._chances):
-            if chance:
-                points, cards, _ = self.moves[spot << 4 | step]
-                if cards or points:
-                    win = WIN if points >= self._need else 0.0
-                    replies.append((points + self._price * cards + win, step))
+        price, need = self._price, self._need
+        replies = [
+            (points + price * cards + (WIN if points >= need else 0.0), step)
+            for step, points, cards in self.moves.gains(spot)
+            if self._chances[step]
+        ]
         replies.sort(reverse=True)
         self._replies[spot] = replies
         return replies

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ronda_bots import points
 from ronda_bots.api import Card, Event, SeatInfo, View
+from ronda_bots.ending import Ending
 from ronda_bots.search import Batch, affordable, winning
 from ronda_bots.worlds import Evidence, Shares, paid
 from ronda_core.cards import STEP
@@ -33,6 +34,7 @@ class Sampler:
     def __init__(self, seat: SeatInfo, rng: Random) -> None:
         self._rules = points.settings_of(seat)
         self._rng = rng
+        self._ending = Ending(self._rules)
         self._shares: Shares | None = None
 
     def observe(self, event: Event) -> None:
@@ -48,6 +50,8 @@ class Sampler:
         wins = winning(self._rules, view)
         if wins is not None:
             return wins
+        if self._rules.players == 2 and not view.stock:
+            return self._ending.best(view)
         evidence = Evidence(self._rules, view, self._shares)
         count = affordable(self.samples, self.seconds, view.clock)
         worlds = evidence.sample(count, self._rng)

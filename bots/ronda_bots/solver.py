@@ -29,7 +29,7 @@ class Solver:
 
     samples: ClassVar[int] = 300
     """Worlds searched a decision at three and four players, and at two if time is short."""
-    doubt: ClassVar[float] = 0.4
+    doubt: ClassVar[float] = 0.3
     """How likely somebody is to play otherwise than expected, beside what is expected."""
     few: ClassVar[int] = 10
     """Fewer worlds than this that look alike are not searched: too much would be known."""
