@@ -1,8 +1,8 @@
-"""A player that sees every card: the bound of what play can be worth, and never a bot to rate.
+"""Players that see hidden cards: the bound of what play can be worth, and never bots to rate.
 
-It knows the hands and the pack, which no seat may, and so it is no entry point and no server can
-seat it: whoever plays a match here hands it the true state by `on_step`, step by step. What it
-wins against a bot is what that bot's blindness and judgement cost together.
+They know the hands or the pack, which no seat may, so they are no entry points and no server can
+seat them: whoever plays a match here hands them the true state by `on_step`. What they win
+against a bot is what that bot's blindness and judgement cost together.
 """
 
 from __future__ import annotations
