@@ -8,7 +8,6 @@ Sources: landlock(7), seccomp(2), prctl(2), setrlimit(2).
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import errno
 import fcntl
 import os
@@ -16,6 +15,7 @@ import resource
 import signal
 import sys
 import termios
+import types
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -132,13 +132,22 @@ def landlock_abi() -> int:
 
 @contextmanager
 def _libraries_known() -> Iterator[None]:
-    """Tell where C libraries are: whoever looks for them does it by starting other programs."""
-    find = ctypes.util.find_library
-    ctypes.util.find_library = _LIBRARIES.get  # type: ignore[assignment] # by position is enough
+    """Tell where C libraries are: whoever looks for them does it by starting other programs.
+
+    The module that looks is not even imported, which would take as long as a bot's start.
+    """
+    name = "ctypes.util"
+    module = types.ModuleType(name)
+    vars(module)["find_library"] = _LIBRARIES.get
+    before, sys.modules[name] = sys.modules.get(name), module
+    vars(ctypes)["util"] = module
     try:
         yield
     finally:
-        ctypes.util.find_library = find
+        if before is None:
+            del sys.modules[name], vars(ctypes)["util"]
+        else:
+            sys.modules[name] = vars(ctypes)["util"] = before
 
 
 def see_only(paths: Iterable[str], listed: Iterable[str]) -> None:
