@@ -159,6 +159,11 @@ class TestCheck:
         told = run(*args).stdout
         assert re.search(r"left when the time was over, the last in hand \d+, play \d+", told)
 
+    def test_a_bot_that_lives_on_its_bank_is_told_how_long_that_lasts(self, run: Run) -> None:
+        args = ("bots", "check", "slow", "--hands", "1", "--clock", "0.1+100", "--seconds", "2")
+        told = run(*args, COLUMNS="200").stdout
+        assert "the clock gives 100 ms and a bank of 100 s, which lasts for about " in told
+
     def test_a_bot_that_is_too_slow_has_one_problem_that_names_the_clock(self, run: Run) -> None:
         args = ("bots", "check", "slow", "--hands", "1", "--clock", "0.1+0.3")
         result = run(*args, COLUMNS="200")

@@ -157,6 +157,8 @@ def _told(
     for trouble in found.troubles:
         yield from _trouble(trouble, found, flags, shown)
     yield from _unended(found, shown)
+    if all(trouble.cause != "time" for trouble in found.troubles) and (slow := _slow(found)):
+        yield from _wrapped(slow, shown)
     most = min(found.hands_of(one.preset) for one in found.played)
     if most < found.wanted and not found.troubles:
         yield from _wrapped(
@@ -233,7 +235,7 @@ def _trouble(
     times = f", {trouble.times} times" if trouble.times > 1 else ""
     table = f"{game.rules.preset.name}, {game.rules.players} players, seat {game.seat}"
     yield from _wrapped(f"{trouble.problem}{times}", shown)
-    if slow := _slow(trouble, found):
+    if trouble.cause == "time" and (slow := _slow(found, trouble.decisions)):
         yield from _wrapped(slow, shown, "  ")
     if trouble.advice:
         yield from _wrapped(trouble.advice, shown, "  ")
@@ -245,17 +247,23 @@ def _trouble(
     yield ""
 
 
-def _slow(trouble: Trouble, found: Findings) -> str:
-    """Say what decisions take and what they have, of a bot that was too late."""
+def _slow(found: Findings, asked: int = 0) -> str:
+    """Say what decisions take and what they have, of a bot that is too slow for its clock.
+
+    `asked` is how many decisions it came to in the game that it lost by it; 0: it lost none yet.
+    """
     clock, thinking = found.clock, found.watch.plays + found.watch.declarations
-    if trouble.cause != "time" or clock is None or not thinking:
+    if clock is None or not thinking:
         return ""
-    told = f"decisions take {_time(median(thinking))} (median); the clock gives"
-    told += f" {_time(clock.per_decision)}"
-    if clock.bank:
-        many = "1 decision" if trouble.decisions == 1 else f"{trouble.decisions} decisions"
-        told += f" and a bank of {_time(clock.bank)}, which ran out after {many}"
-    return told
+    usual = median(thinking)
+    told = f"decisions take {_time(usual)} (median); the clock gives {_time(clock.per_decision)}"
+    if asked and clock.bank:
+        many = "1 decision" if asked == 1 else f"{asked} decisions"
+        return f"{told} and a bank of {_time(clock.bank)}, which ran out after {many}"
+    if asked or usual <= clock.per_decision:
+        return told if asked else ""
+    lasts = int(clock.bank / (usual - clock.per_decision))
+    return f"{told} and a bank of {_time(clock.bank)}, which lasts for about {lasts} of them"
 
 
 def _place(trouble: Trouble) -> str:
