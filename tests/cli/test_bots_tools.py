@@ -125,6 +125,7 @@ class TestCheck:
         assert data["clock"] == CLOCK.to_json()
         (trouble,) = data["troubles"]
         assert "the second time" in trouble["problem"]
+        assert trouble["advice"] is None
         assert trouble["command"].endswith("--records - --like-server")
         assert {one["preset"] for one in data["played"]} == {"playtash", "cafe", "arabic", "pagat"}
         assert data["thinking"]["play"]["p50"] <= data["thinking"]["play"]["max"]

@@ -120,7 +120,14 @@ def _flags(isolation: str, clock: Clock | None, like_server: bool) -> tuple[str,
 
 def _tell_broken(bot: str, problem: str, output: str) -> None:
     if output == "json":
-        trouble = {"problem": problem, "hand": 0, "play": 0, "times": 1, "command": None}
+        trouble = {
+            "problem": problem,
+            "advice": None,
+            "hand": 0,
+            "play": 0,
+            "times": 1,
+            "command": None,
+        }
         out.line(out.as_json({"bot": bot, "fit": False, "troubles": [trouble]}))
     else:
         out.line(text.one_line(f"{bot} is not fit to play: {problem}"))
@@ -320,6 +327,7 @@ def _data(found: Findings, how: str, clock: Clock | None, flags: tuple[str, ...]
         "troubles": [
             {
                 "problem": one.problem,
+                "advice": one.advice or None,
                 "hand": one.hand,
                 "play": one.play,
                 "times": one.times,
