@@ -58,7 +58,7 @@ def taking_takes_time(patch: pytest.MonkeyPatch) -> None:
 
 @leak("a hosted bot takes a twentieth of a second longer to answer when it holds a set")
 def bots_think_of_sets(patch: pytest.MonkeyPatch) -> None:
-    right = Host._take_answer
+    right = Host.take_answer
 
     async def take_answer(self: Host, live: Live, answer: Answer) -> None:
         hand = hand_of(live.game)
@@ -66,7 +66,7 @@ def bots_think_of_sets(patch: pytest.MonkeyPatch) -> None:
             await asyncio.sleep(leaked(0, 0.05))  # the leak
         await right(self, live, answer)
 
-    patch.setattr(Host, "_take_answer", take_answer)
+    patch.setattr(Host, "take_answer", take_answer)
 
 
 @leak("a card that is not held is refused later when another seat holds it")
