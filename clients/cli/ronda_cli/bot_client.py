@@ -102,7 +102,7 @@ class Over(NamedTuple):
 
 
 class Alive(NamedTuple):
-    """Nothing has happened."""
+    """Nothing has happened, or nothing that this version knows."""
 
 
 class CaughtUp(NamedTuple):
@@ -152,8 +152,7 @@ class BotStream:
         call = self._stub.Connect(self._words(), metadata=self._metadata)
         try:
             async for message in call:
-                if item := heard(message):
-                    yield item
+                yield heard(message)  # whatever it is: the server is alive
         except grpc.aio.AioRpcError as error:
             raise RefusedError(refusal.read(error)) from None
         finally:
@@ -189,13 +188,13 @@ def hello_of(offer: Offer, places: Mapping[SeatKey, int]) -> pb.Hello:
     return hello
 
 
-def heard(message: pb.ConnectResponse) -> Heard | None:
-    """Return what a message says, None where it is of a kind that came after this version."""
+def heard(message: pb.ConnectResponse) -> Heard:
+    """Return what a message says; of a kind that came after this version, no more than `Alive`."""
     kind = message.WhichOneof("message")
     if kind == "decision":
         return _asked(message.decision, message.sent_time.ToMicroseconds())
     read = _KINDS.get(kind) if kind else None
-    return read(getattr(message, kind)) if kind and read else None
+    return read(getattr(message, kind)) if kind and read else Alive()
 
 
 def _welcome(said: pb.Welcome) -> Welcomed:
@@ -215,12 +214,12 @@ def _over(said: pb.MatchOver) -> Over:
     return Over(SeatKey(said.match_id, said.seat), _ended(said.result))
 
 
-def _started(told: pb.MatchStarted) -> Started | None:
+def _started(told: pb.MatchStarted) -> Started | Alive:
     by = told.settings
     try:
         played = settings(by.rules, by.players, by.target or None, by.length)
     except RulesError:  # rules of a later version: nobody here can play them
-        return None
+        return Alive()
     info = SeatInfo(
         seat=told.seat,
         side=played.side_of[told.seat],
@@ -234,7 +233,7 @@ def _started(told: pb.MatchStarted) -> Started | None:
     return Started(SeatKey(told.match_id, told.seat), info, seed, told.sequence)
 
 
-_KINDS: Final[Mapping[str, Callable[[Any], Heard | None]]] = {
+_KINDS: Final[Mapping[str, Callable[[Any], Heard]]] = {
     "welcome": _welcome,
     "match_started": _started,
     "match_event": _told,

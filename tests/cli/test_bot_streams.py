@@ -1,0 +1,52 @@
+"""The stream of `ronda bots serve`, against a server that says what a test wrote."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cli.scripted_bots import ALIVE, CAUGHT_UP, TAKEN_OVER, UNKNOWN, WELCOME, serving, started
+
+from ronda_arena.discovery import discover
+from ronda_cli.bot_client import Alive, BotStream, CaughtUp, Heard, Offer, StreamEnded, Welcomed
+from ronda_cli.channel import Target
+from ronda_cli.follow import Patience
+from ronda_cli.output import Failure
+from ronda_cli.serving import Served
+
+OFFER = Offer("far", "1.0.0", "", 16)
+
+
+def offered(said: list[str]) -> Served:
+    patience = Patience(float("inf"), first=0.001, longest=0.001)
+    return Served(discover().find("greedy"), "far", 16, said.append, patience=patience)
+
+
+async def everything(where: Target) -> list[Heard]:
+    stream = BotStream(where, "key")
+    try:
+        return [item async for item in stream.connect(OFFER, {})]
+    finally:
+        await stream.close()
+
+
+async def test_every_message_is_a_sign_of_life_also_one_that_is_not_known() -> None:
+    script = [WELCOME, ALIVE, UNKNOWN, CAUGHT_UP, ALIVE, TAKEN_OVER]
+    async with serving(script) as where:
+        heard = await everything(where)
+    assert [type(item) for item in heard] == [
+        *(Welcomed, Alive, Alive, CaughtUp, Alive),
+        StreamEnded,
+    ]
+
+
+async def test_seats_that_are_not_told_of_again_are_left_once_all_is_told() -> None:
+    said: list[str] = []
+    first = [WELCOME, started("m-1"), started("m-2")]
+    second = [WELCOME, started("m-2"), CAUGHT_UP, TAKEN_OVER]
+    served = offered(said)
+    async with serving(first, second) as where:
+        with pytest.raises(Failure, match="taken over"):
+            await served.serve(where, "key")
+    assert [line for line in said if "no more is told" in line] == [
+        "m-1: seat 0 is over: no more is told of it"
+    ]
+    assert [key.match_id for key in served.players] == ["m-2"]
