@@ -111,9 +111,11 @@ async def test_what_was_answered_twice_is_no_news_and_what_came_late_is() -> Non
 
 
 def test_a_phase_of_a_later_version_is_a_crash_that_holds_nobody_up() -> None:
-    player = Player(bot("mine", Base), Started(KEY, INFO, 1, 3), lambda _: None)
+    said: list[str] = []
+    player = Player(bot("mine", Base), Started(KEY, INFO, 1, 3), lambda _: None, said.extend)
     later = Asked(KEY, "m-1-0-3", replace(shown(), phase="7"))
     assert player._decide(later) == {"crash": "UnknownPhase"}
+    assert said == []
 
 
 CODE = grpc.StatusCode

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ import pytest
 from tests.server.conftest import Client
 from tests.server.remotes import Admin, Remote
 from tests.server.tables import TABLES, Table, until
-from tests.server.test_hosted_bots import Base, Gate, bot, gate, sleeper  # noqa: F401 -- a fixture
+from tests.server.test_hosted_bots import TENTH, Base, Gate, bot, gate, sleeper  # noqa: F401 -- a fixture
 
 from ronda.v1 import match_pb2
 from ronda.v1 import match_service_pb2 as matches_pb
@@ -161,6 +162,26 @@ BROKEN: dict[BotClass, tuple[str, str]] = {
 }
 
 
+HOW = {
+    "crash": "crashed",
+    "illegal": "broke its contract (illegal)",
+    "protocol": "broke its contract (protocol)",
+}
+_HERE = f" at {__file__}:"
+_TRACEBACK = "Traceback (most recent call last)"
+TOLD: dict[BotClass, tuple[str, ...]] = {
+    CrashesMade: (_TRACEBACK, 'raise KeyError("7O 12E")', f"seat 0: KeyError{_HERE}"),
+    CrashesPlaying: (_TRACEBACK, "ValueError: 7O 12E", f"seat 0: ValueError{_HERE}"),
+    CrashesObserving: (_TRACEBACK, "OSError: 7O 12E", f"seat 0: OSError{_HERE}"),
+    Exits: (_TRACEBACK, "sys.exit(3)", f"seat 0: SystemExit{_HERE}"),
+    PlaysNothing: ("  it answered None (NoneType)",),
+    PlaysAnothers: ("  it answered ", " (Card)"),
+    Lies: ("  it answered True (bool)",),
+    DeclaresNothing: ("  it answered None (NoneType)",),
+}
+"""What the author is told beside it."""
+
+
 @pytest.mark.parametrize("bot_class", BROKEN, ids=lambda one: one.__name__)
 async def test_a_bot_that_breaks_forfeits_its_match_by_the_cause_that_it_would_have_here(
     client: Client, serve: Serve, bot_class: BotClass
@@ -175,7 +196,33 @@ async def test_a_bot_that_breaks_forfeits_its_match_by_the_cause_that_it_would_h
     assert result.fault.seat == 0
     async with asyncio.timeout(10):
         await running.task  # the process that runs the bot is none the worse
-    assert "7O" not in "".join(running.said)
+    said = "\n".join(running.said)  # on the author's own terminal, and nowhere else
+    how = HOW[BROKEN[bot_class][0]]
+    for words in (*TOLD[bot_class], f"mine {how} in {created.match.id}, seat 0: "):
+        assert words in said
+    assert "/ronda_arena/" not in said
+    assert "/ronda_cli/" not in said
+
+
+async def test_a_bot_that_is_late_is_told_by_how_much_when_its_time_is_up_and_when_it_answers(
+    client: Client,
+    serve: Serve,
+    gate: Gate,  # noqa: F811 -- the fixture
+) -> None:
+    running = await serve(sleeper(gate))
+    created = await client.create("far", "greedy", rules="arabic", clock=TENTH)
+    late = re.compile(
+        rf"{created.match.id}, seat 0: (no answer|answered) after \d+\.\d s, "
+        r"the clock allows \d+\.\d s"
+    )
+
+    def told() -> list[str]:
+        return [found[1] for line in running.said if (found := late.fullmatch(line))]
+
+    assert (await result_of(client, created)).fault.cause == Fault.CAUSE_TIME
+    await until(lambda: told() == ["no answer"])
+    gate.open()
+    await until(lambda: told() == ["no answer", "answered"])
 
 
 async def test_a_bot_observes_every_event_of_its_match_once_over_broken_streams(

@@ -41,15 +41,34 @@ class Blame:
         self._told.add(news)
         self._before()
         who = text.name(self._bots[seat].identity)
-        place = _place(error) if error else _printed_place(fault.log)
+        place = place_of(error) if error else _printed_place(fault.log)
         where = f", at {place}" if place else ""
         took = "" if fault.seconds is None else f", after {fault.seconds:.3f} s"
         more = "" if self._whole else "; --traceback shows more"
         told = f"{who} in seat {seat} forfeits {game}: {fault.cause.value}: {fault.detail}"
         output.note(text.one_line(f"{told}{took}{where}{_advice(fault, self._bots[seat])}{more}"))
         if self._whole:
-            for line in _whole(fault):
+            for line in told_of(fault):
                 output.note(text.indented(line))
+
+
+def elsewhere(who: str, game: str, seat: int, fault: BotFaultError) -> list[str]:
+    """Return who broke where and why, of a bot that plays on a server from here.
+
+    A crash comes with its traceback, all else with what the bot answered.
+    """
+    error = fault.__cause__
+    lines = [text.indented(line) for line in told_of(fault)]
+    where = f"in {text.name(game)}, seat {seat}"
+    if error is None:
+        broken = f"broke its contract ({fault.cause.value})"
+        return [f"{text.name(who)} {broken} {where}: {fault.detail}", *lines]
+    place = place_of(error)
+    at = f" at {place}" if place else ""
+    return [
+        *lines,
+        text.one_line(f"{text.name(who)} crashed {where}: {type(error).__name__}{at}"),
+    ]
 
 
 def _advice(fault: BotFaultError, bot: BotInfo) -> str:
@@ -72,7 +91,7 @@ def _package(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
-def _place(error: BaseException) -> str:
+def place_of(error: BaseException) -> str:
     """Return where the bot's own code was when it broke; empty where it had not begun."""
     frames = _frames(error)
     own = [(frame, line) for frame, line in frames if _package(frame) == _package(frames[0][0])]
@@ -106,7 +125,7 @@ def _package_of(file: Path) -> Path:
     return home
 
 
-def _whole(fault: BotFaultError) -> list[str]:
+def told_of(fault: BotFaultError) -> list[str]:
     """Return the traceback of a crash, or the answer that was none."""
     error = fault.__cause__
     if fault.seconds is not None:  # it ran in a process of its own: what is known is its log

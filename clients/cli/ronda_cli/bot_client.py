@@ -74,6 +74,8 @@ class Asked(NamedTuple):
     key: SeatKey
     decision_id: str
     view: View
+    allowed: float | None = None
+    """Seconds from its sending until it is late, the bank included; None where no clock runs."""
 
 
 class Told(NamedTuple):
@@ -246,11 +248,15 @@ _KINDS: Final[Mapping[str, Callable[[Any], Heard]]] = {
 
 
 def _asked(told: pb.Decision, sent: int) -> Asked:
-    clock = None
+    clock = allowed = None
+    if due := told.deadline.ToMicroseconds():
+        allowed = max(0.0, (due - sent) / 1e6)
     if told.view.settings.clock.HasField("per_decision"):
-        clock = max(0.0, (told.deadline.ToMicroseconds() - sent) / 1e6)
+        clock = allowed or 0.0
+    if allowed is not None:
+        allowed += told.remaining_bank.ToMicroseconds() / 1e6
     key = SeatKey(told.match_id, told.seat)
-    return Asked(key, told.decision_id, bot_view(told.view, clock))
+    return Asked(key, told.decision_id, bot_view(told.view, clock), allowed)
 
 
 def bot_view(view: view_pb2.View, clock: float | None) -> View:

@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import queue
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, cast
 
@@ -16,6 +17,7 @@ import grpc
 from ronda_arena.fault import BotFaultError
 from ronda_arena.trusted import TrustedSeat
 from ronda_bots.registry import BotInfo
+from ronda_cli import blame
 from ronda_cli.bot_client import (
     Asked,
     BotStream,
@@ -68,10 +70,19 @@ class _Decided(NamedTuple):
 class Player:
     """One seat: a bot made for it, on a thread of its own; one that never comes back is left."""
 
-    def __init__(self, bot: BotInfo, started: Started, tell: Callable[[_Decided], None]) -> None:
+    def __init__(
+        self,
+        bot: BotInfo,
+        started: Started,
+        tell: Callable[[_Decided], None],
+        say: Callable[[Sequence[str]], None],
+    ) -> None:
         self._bot = bot
         self._started = started
         self._tell = tell
+        self._say = say
+        self._asked_at = 0.0
+        self._due: float | None = None
         self._inbox: queue.SimpleQueue[Told | Asked | None] = queue.SimpleQueue()
         self._reader = EventReader()
         self._seat: TrustedSeat | None = None
@@ -94,16 +105,40 @@ class Player:
             self._inbox.put(item)
             return
         self.open = item.decision_id
+        now = time.monotonic()
+        self._due = None if item.allowed is None else now + item.allowed
         if item.decision_id == self.asked:
             if self.decided and self.decided.decision_id == item.decision_id:
                 self._tell(self.decided)  # whether it was read before the stream broke, who knows
             return
         self.asked = item.decision_id
+        self._asked_at = now
         self._inbox.put(item)
 
     def leave(self) -> None:
         """End when all is told."""
         self._inbox.put(None)
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the bot has yet to answer what it was asked last."""
+        return self.asked != (self.decided.decision_id if self.decided else "")
+
+    def late(self, did: str) -> str:
+        """Return that it `did` something after its time, as far as is known here; else nothing."""
+        now = time.monotonic()
+        if self._due is None or now < self._due:
+            return ""
+        took, allowed = now - self._asked_at, self._due - self._asked_at
+        key = self._started.key
+        told = f"{name(key.match_id)}, seat {key.seat}: {did} after {took:.1f} s"
+        return f"{told}, the clock allows {allowed:.1f} s"
+
+    def time_is_up(self) -> str:
+        """Take it from the server; return that there is no answer, where there is none."""
+        if self._due is not None:
+            self._due = min(self._due, time.monotonic())
+        return self.late("no answer") if self.thinks else ""
 
     def _run(self) -> None:
         """Make the bot, then tell and ask it until it is to leave."""
@@ -114,6 +149,8 @@ class Player:
                 self._observe(item)
             else:
                 choice = self._decide(item)
+                if late := self.late("answered"):
+                    self._say([late])
                 self.decided = _Decided(item.key, item.decision_id, choice)
                 self._tell(self.decided)
         self._finish()
@@ -149,6 +186,8 @@ class Player:
             yield
         except BotFaultError as fault:
             self._fault = fault
+            key = self._started.key
+            self._say(blame.elsewhere(self._bot.name, key.match_id, key.seat, fault))
 
 
 @dataclass(slots=True)
@@ -258,12 +297,20 @@ class Served:
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(self._answer, decided)
 
-        player = self.players[started.key] = Player(self.bot, started, tell)
+        def say(lines: Sequence[str]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody reads any more
+                loop.call_soon_threadsafe(self._say_all, lines)
+
+        player = self.players[started.key] = Player(self.bot, started, tell, say)
         info = started.info
         others = [name(one) for seat, one in enumerate(info.opponents) if seat != info.seat]
         against = ", ".join(others)
         self.say(f"{name(started.key.match_id)}: seat {info.seat}, {info.rules} against {against}")
         player.thread.start()
+
+    def _say_all(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self.say(line)
 
     def _answer(self, decided: _Decided) -> None:
         player = self.players.get(decided.key)
@@ -273,8 +320,12 @@ class Served:
     def _end(self, over: Over) -> None:
         if over.key in self._ended:
             return
-        self._leave(over.key)
         end = over.end
+        player = self.players.get(over.key)
+        timed_out = end.fault_cause == Cause.TIME and end.fault_seat == over.key.seat
+        if timed_out and player and (late := player.time_is_up()):
+            self.say(late)
+        self._leave(over.key)
         score = "-".join(map(str, end.scores))
         what = f"{end.outcome} {score}".strip()
         if end.fault_cause:
