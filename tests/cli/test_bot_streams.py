@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
+
 import pytest
 from tests.cli.scripted_bots import ALIVE, CAUGHT_UP, TAKEN_OVER, UNKNOWN, WELCOME, serving, started
 
@@ -50,3 +53,20 @@ async def test_seats_that_are_not_told_of_again_are_left_once_all_is_told() -> N
         "m-1: seat 0 is over: no more is told of it"
     ]
     assert [key.match_id for key in served.players] == ["m-2"]
+
+
+async def test_a_server_that_is_down_is_named_and_not_quoted() -> None:
+    with socket.socket() as nobody:  # bound and not listening: whoever connects is refused
+        nobody.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{nobody.getsockname()[1]}"
+        said: asyncio.Queue[str] = asyncio.Queue()
+        served = offered([])
+        served.say = said.put_nowait
+        task = asyncio.ensure_future(served.serve(Target(address, False, address), "key"))
+        try:
+            async with asyncio.timeout(20):
+                first = await said.get()
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+    assert first == f"{address} cannot be reached: trying again"

@@ -158,7 +158,10 @@ async def test_a_key_is_made_told_once_listed_and_revoked(
     assert [json.loads(line)["id"] for line in out.splitlines()] == [key_id, made["id"]]
     assert made["key"] not in out
     code, out, err = await operator.run("keys", "revoke", key_id)
+    assert (code, out, err) == (0, "", f"revoked: {key_id} of ann\n")
+    code, out, err = await operator.run("keys", "revoke", key_id)
     assert (code, out) == (0, "")
+    assert f"{key_id} of ann was revoked already, at 2" in err
     code, out, err = await operator.run("keys", "list", "-o", "json")
     keys = json.loads(out)["keys"]
     assert [key["revoked"] is None for key in keys] == [False, True]
@@ -189,6 +192,9 @@ async def test_who_has_another_key_is_refused_and_who_finds_no_server_is_told(
     assert "--admin-key-file" in err
     code, _, err = await operator.run("keys", "list", key_file=tmp_path / "none")
     assert code == 2
+    assert f"the admin key file {tmp_path / 'none'} cannot be read" in err
+    assert "beside the server's database" in err
+    assert "--admin-key-file" in err
     code, _, err = await process(
         *("admin", "bots", "--server", "127.0.0.1:1", "--admin-key-file", str(operator.key_file))
     )
@@ -296,6 +302,28 @@ async def test_drain_ends_the_service_as_sigterm_does(operator: Operator) -> Non
     code, out, _ = await operator.run("drain", "-o", "json")
     assert (code, json.loads(out)) == (0, {"open_matches": 0})
     assert await asyncio.wait_for(operator.service.child.wait(), 30) == 0
+
+
+async def test_a_bot_without_a_log_is_told_without_a_flag_that_is_not_there(
+    operator: Operator,
+) -> None:
+    code, out, err = await operator.run("log", "nosuch")
+    assert (code, out) == (4, "")
+    assert "no bot nosuch has left a log on the server; remote bots keep their own" in err
+    assert "--bots" not in err
+
+
+async def test_what_is_wrong_on_the_command_line_is_told_before_any_server_is_asked(
+    tmp_path: Path,
+) -> None:
+    where = ("bots", "serve", "greedy", "--server", "127.0.0.1:1")
+    none = tmp_path / "none"
+    code, _, err = await process(*where, "--key-file", str(none))
+    assert code == 2
+    assert f"the key file {none} cannot be read" in err
+    code, _, err = await process(*where, "--key-file", str(none), "--as", "bad name")
+    assert code == 2
+    assert "a bot's name has 1 to 64 letters, digits, - and _: --as 'bad name'" in err
 
 
 async def test_isolation_is_told(operator: Operator) -> None:

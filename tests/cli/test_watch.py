@@ -399,6 +399,23 @@ class TestRefusals:
         assert why.text == "the server says: no way"
         assert why.failure(target("localhost:1")).code == ExitCode.REFUSED
 
+    @pytest.mark.parametrize(
+        ("code", "message", "way"),
+        [
+            (CODES.UNAVAILABLE, "failed to connect to all addresses", "cannot be reached"),
+            (CODES.UNAVAILABLE, "DNS resolution failed for nowhere:1", "cannot be reached"),
+            (CODES.UNKNOWN, "Stream removed", "cannot be reached"),
+            (CODES.INTERNAL, "Internal error from Core", "cannot be reached"),
+            (CODES.DEADLINE_EXCEEDED, "Deadline Exceeded", "does not answer in time"),
+        ],
+    )
+    def test_what_grpc_says_of_the_way_is_no_word_of_the_server(
+        self, code: CODES, message: str, way: str
+    ) -> None:
+        why = refusal.read(self.error(RefusedError(code, message=message)))
+        assert why.text == f"the server {way}"
+        assert why.text_of(target("localhost:1")) == f"localhost:1 {way}"
+
     def test_details_of_somebody_else_are_not_ours(self) -> None:
         refused = RefusedError(CODES.UNAVAILABLE, "DRAINING")
         info = refused.status.details[0]

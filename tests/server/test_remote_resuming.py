@@ -130,6 +130,7 @@ CODE = grpc.StatusCode
         (CODE.RESOURCE_EXHAUSTED, "TOO_MANY_NAMES", None, False),
         (CODE.RESOURCE_EXHAUSTED, "MESSAGE_TOO_LARGE", None, False),
         (CODE.INTERNAL, "INTERNAL", None, True),
+        (CODE.UNKNOWN, "", None, True),
         (CODE.INVALID_ARGUMENT, "REQUEST_INVALID", None, False),
         (CODE.ALREADY_EXISTS, "BOT_NAME_TAKEN", None, False),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import click
@@ -38,6 +39,12 @@ _KEY_FILE: Final = click.option(
     default="ronda.db.admin-key",
     show_default=True,
     help="The file that holds the server's admin key.",
+)
+
+
+_KEY_HINT: Final = (
+    "it lies beside the server's database, as the database with .admin-key at its end:"
+    " name it with --admin-key-file"
 )
 
 
@@ -114,11 +121,18 @@ def list_(admin_server: str, admin_key_file: str, output: str) -> None:
 @options.output()
 def revoke(key_id: str, admin_server: str, admin_key_file: str, output: str) -> None:
     """Revoke the API key KEY_ID for good; its streams end at once."""
-    key = _ask(admin_server, admin_key_file, lambda client: client.revoke_key(key_id))
-    if output == "table":
-        _note(f"revoked: {key['id']} of {name(key['account'])}")
-    else:
+
+    async def call(client: AdminClient) -> tuple[Data, bool]:
+        before = [one["revoked"] for one in await client.keys() if one["id"] == key_id]
+        return await client.revoke_key(key_id), any(before)
+
+    key, already = _ask(admin_server, admin_key_file, call)
+    if output != "table":
         _line(key)
+    elif already:
+        _note(f"{key['id']} of {name(key['account'])} was revoked already, at {key['revoked']}")
+    else:
+        _note(f"revoked: {key['id']} of {name(key['account'])}")
 
 
 @admin.command("bots")
@@ -139,7 +153,13 @@ def log(bot: str, admin_server: str, admin_key_file: str, output: str) -> None:
 
     It may tell cards. What could steer a terminal is written as an escape.
     """
-    found = _ask(admin_server, admin_key_file, lambda client: client.bot_logs(bot))
+    nobody = f"no bot {name(bot)} has left a log on the server; remote bots keep their own"
+    found = _ask(
+        admin_server,
+        admin_key_file,
+        lambda client: client.bot_logs(bot),
+        {"BOT_NOT_FOUND": nobody},
+    )
     rows = [{**one.about, "output": escaped(one.output)} for one in found]
     if output != "table":
         _write("logs", rows, output)
@@ -185,10 +205,15 @@ def isolation(admin_server: str, admin_key_file: str, output: str) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _ask(server: str, key_file: str, call: Callable[[AdminClient], Awaitable[T]]) -> T:
-    """Make one call, and end the command where it is refused."""
+def _ask(
+    server: str,
+    key_file: str,
+    call: Callable[[AdminClient], Awaitable[T]],
+    refused: Mapping[str, str] = MappingProxyType({}),
+) -> T:
+    """Make one call, and end the command where it is refused; `refused` has words for reasons."""
     where = target(server)
-    key = read_token(Path(key_file))
+    key = read_token(Path(key_file), "admin key", _KEY_HINT)
 
     async def ask() -> T:
         client = AdminClient(where, key)
@@ -199,6 +224,8 @@ def _ask(server: str, key_file: str, call: Callable[[AdminClient], Awaitable[T]]
                 raise Failure(
                     "that is not the server's admin key: check --admin-key-file", _REFUSED
                 ) from None
+            if error.why.reason in refused:
+                raise Failure(refused[error.why.reason], _REFUSED) from None
             raise error.why.failure(where) from None
         finally:
             await client.close()

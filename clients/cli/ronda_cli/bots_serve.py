@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -18,6 +19,9 @@ from ronda_cli.text import one_line
 
 if TYPE_CHECKING:
     from ronda_cli.serving import Served
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+_NAMES: Final = "a bot's name has 1 to 64 letters, digits, - and _"
 
 
 @click.command("serve")
@@ -68,7 +72,9 @@ def serve(
     from ronda_cli.serving import Served  # noqa: PLC0415 -- a heavy import
 
     where = target(server)
-    key = read_token(Path(key_file))
+    if offered is not None and not _NAME.fullmatch(offered):
+        raise Failure(f"{_NAMES}: --as {one_line(offered, 60)!r}")
+    key = read_token(Path(key_file), "key")
     with out.aside():
         try:
             found = discover().find(bot)

@@ -57,17 +57,21 @@ def channel(where: Target) -> grpc.aio.Channel:
     return grpc.aio.insecure_channel(where.address, _OPTIONS)
 
 
-def read_token(file: Path) -> str:
-    """Return the token in a file, and warn where others may read it."""
+def read_token(file: Path, what: str = "token", hint: str = "") -> str:
+    """Return the token, or `what` it is, in a file, and warn where others may read it.
+
+    `hint` says what to do where the file cannot be read.
+    """
     try:
         with file.open("rb") as opened:
             raw = opened.read(_LONGEST_TOKEN + 1)
             mode = os.fstat(opened.fileno()).st_mode
     except OSError as error:
-        raise Failure(f"the token file {file} cannot be read: {error.strerror}") from None
+        why = f"the {what} file {file} cannot be read: {error.strerror}"
+        raise Failure(f"{why}; {hint}" if hint else why) from None
     token = raw.strip()
     if not token or len(raw) > _LONGEST_TOKEN or not re.fullmatch(rb"[\x21-\x7e]+", token):
-        raise Failure(f"{file} holds no token")
+        raise Failure(f"{file} holds no {what}")
     if os.name == "posix" and mode & 0o077:
         output.note(f"others may read {file}: run chmod 600 on it")
     return token.decode("ascii")

@@ -24,6 +24,9 @@ _Code = grpc.StatusCode
 RETRIED: Final = frozenset({_Code.UNAVAILABLE, _Code.DEADLINE_EXCEEDED, _Code.CANCELLED})
 """What another attempt with the same request id may mend."""
 
+_BROKEN: Final = ("Stream removed", "Internal error from Core")
+"""What gRPC itself says, with any code, of a stream that broke: no word of a server."""
+
 _EXITS: Final = {
     _Code.INVALID_ARGUMENT: ExitCode.USAGE,
     _Code.UNAVAILABLE: ExitCode.UNREACHABLE,
@@ -96,9 +99,25 @@ class Refusal:
     @property
     def text(self) -> str:
         """What to tell a person, without a stop at the end."""
+        if way := self._way():
+            return f"the server {way}"
         if self.reason == "BAD_SEAT" or self.reason not in TEXTS:
             return f"the server says: {self.message}" if self.message else self.code.name
         return _LIMITS.get(self.details.get("limit", "")) or TEXTS[self.reason]
+
+    def text_of(self, where: Target) -> str:
+        """Return `text`, with the address where the server is not to be had."""
+        way = self._way()
+        return f"{where.given} {way}" if way else self.text
+
+    def _way(self) -> str:
+        """Say what is wrong on the way to the server; nothing where the server itself refused."""
+        if self.reason:
+            return ""
+        if self.code is _Code.DEADLINE_EXCEEDED:
+            return "does not answer in time"
+        lost = self.retried or self.message.startswith(_BROKEN)
+        return "cannot be reached" if lost else ""
 
     def failure(self, where: Target) -> Failure:
         """Return the end of a command that this refusal brings."""
@@ -106,12 +125,12 @@ class Refusal:
         if self.reason or not self.retried:
             after = f" (after {self.retry_after:.0f} s)" if self.retry_after else ""
             return Failure(self.text + after, code)
-        why = "does not answer in time"
+        why = self._way()
         if self.code is not _Code.DEADLINE_EXCEEDED:
             # gRPC tells a chain of causes: the last one says it.
             said = self.message.rpartition(": ")[2]
             said = said if "[" in said else said.rstrip("]")  # of a list that began before
-            why = "cannot be reached" + (f" ({said})" if said else "")
+            why += f" ({said})" if said else ""
         advice = "check --server, and that `ronda serve` runs there"
         if where.tls and not where.given.startswith("https"):
             advice += f"; if it has no TLS, say so: --server http://{where.address}"

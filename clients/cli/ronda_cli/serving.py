@@ -223,7 +223,7 @@ class Served:
                     raise Failure(_NO_KEY, ExitCode.REFUSED) from None
                 if not _may_pass(problem):
                     raise problem.failure(where) from None
-                reason = problem.text
+                reason = problem.text_of(where)
             if self._enough():
                 return
             if not self._lost:
@@ -350,7 +350,7 @@ def _may_pass(problem: Refusal) -> bool:
     """Say whether another attempt may mend it; a limit says so itself, by a time to wait."""
     if problem.code is grpc.StatusCode.RESOURCE_EXHAUSTED:
         return problem.retry_after is not None or not problem.reason
-    return problem.retried or problem.code is grpc.StatusCode.INTERNAL
+    return problem.retried or problem.code in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
 
 
 def _why(ended: str) -> str:
