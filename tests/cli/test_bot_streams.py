@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import socket
 
+import grpc
 import pytest
+from tests.cli.scripted import RefusedError
 from tests.cli.scripted_bots import ALIVE, CAUGHT_UP, TAKEN_OVER, UNKNOWN, WELCOME, serving, started
 
 from ronda_arena.discovery import discover
@@ -70,3 +72,17 @@ async def test_a_server_that_is_down_is_named_and_not_quoted() -> None:
             task.cancel()
             await asyncio.wait([task])
     assert first == f"{address} cannot be reached: trying again"
+
+
+async def test_a_refusal_that_grpc_has_lost_is_asked_for_once_more_in_silence() -> None:
+    lost = RefusedError(grpc.StatusCode.INTERNAL, message="Internal error from Core.")
+    refused = RefusedError(grpc.StatusCode.ALREADY_EXISTS, "BOT_NAME_TAKEN")
+    said: list[str] = []
+    async with serving([lost], [refused]) as where:
+        with pytest.raises(Failure, match="has this name"):
+            await offered(said).serve(where, "key")
+        assert said == []
+    async with serving([lost], [lost], [refused]) as where:
+        with pytest.raises(Failure, match="has this name"):
+            await offered(said).serve(where, "key")
+        assert said == [f"{where.given} cannot be reached: trying again"]

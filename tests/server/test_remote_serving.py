@@ -296,3 +296,17 @@ async def test_a_thread_that_never_comes_back_keeps_nobody(
     player.leave()
     gate.open()
     await until(lambda: not player.thread.is_alive())
+
+
+async def test_a_name_of_another_account_is_refused_at_once_and_every_time(
+    admin: Admin, client: Client, serve: Serve
+) -> None:
+    await serve(Base)
+    theirs = await admin.new_key("bob")
+    address = client.server.addresses["listen"]
+    said: list[str] = []
+    for _ in range(10):
+        second = Served(bot("mine", Base), "far", 16, said.append)
+        with pytest.raises(Failure, match="has this name"):
+            await second.serve(Target(address, False, address), theirs)
+    assert said == []

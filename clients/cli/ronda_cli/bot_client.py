@@ -145,16 +145,18 @@ class BotStream:
     async def connect(
         self, offer: Offer, places: Mapping[SeatKey, int]
     ) -> AsyncGenerator[Heard, None]:
-        """Say Hello and Ready, and yield what the server says.
+        """Say Hello, and Ready once the server has taken the bot; yield what the server says.
 
         `places` says up to which event the bot knows its matches.
         """
         self._said.put_nowait(pb.ConnectRequest(hello=hello_of(offer, places)))
-        self._said.put_nowait(pb.ConnectRequest(ready=pb.Ready()))
         call = self._stub.Connect(self._words(), metadata=self._metadata)
         try:
             async for message in call:
-                yield heard(message)  # whatever it is: the server is alive
+                item = heard(message)
+                if isinstance(item, Welcomed):  # not before: a refusal would be lost in the writing
+                    self._said.put_nowait(pb.ConnectRequest(ready=pb.Ready()))
+                yield item  # whatever it is: the server is alive
         except grpc.aio.AioRpcError as error:
             raise RefusedError(refusal.read(error)) from None
         finally:

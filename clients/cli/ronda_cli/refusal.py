@@ -97,6 +97,15 @@ class Refusal:
         return self.code in RETRIED
 
     @property
+    def unread(self) -> bool:
+        """Say whether gRPC has lost what the server said: it was writing when the answer came."""
+        return self.code is _Code.INTERNAL and not self.reason and self._broken
+
+    @property
+    def _broken(self) -> bool:
+        return self.message.startswith(_BROKEN)
+
+    @property
     def text(self) -> str:
         """What to tell a person, without a stop at the end."""
         if way := self._way():
@@ -116,7 +125,7 @@ class Refusal:
             return ""
         if self.code is _Code.DEADLINE_EXCEEDED:
             return "does not answer in time"
-        lost = self.retried or self.message.startswith(_BROKEN)
+        lost = self.retried or self._broken
         return "cannot be reached" if lost else ""
 
     def failure(self, where: Target) -> Failure:

@@ -210,6 +210,8 @@ class Served:
     _ended: deque[SeatKey] = field(default_factory=lambda: deque(maxlen=_ENDED))
     _heartbeat: float = _HELLO_WITHIN / _SILENT
     _lost: bool = False
+    _asked_again: bool = False
+    """Whether a stream was opened again only to read why the last was refused."""
 
     async def serve(self, where: Target, key: str) -> None:
         """Play until enough matches are over; come back whenever the connection is lost."""
@@ -219,6 +221,9 @@ class Served:
                 reason = await self._connect(where, key)
             except RefusedError as error:
                 problem = error.why
+                if problem.unread and not self._asked_again:
+                    self._asked_again = True
+                    continue
                 if problem.reason in ("BAD_TOKEN", "TOKEN_REQUIRED"):
                     raise Failure(_NO_KEY, ExitCode.REFUSED) from None
                 if not _may_pass(problem):
@@ -270,7 +275,7 @@ class Served:
             case Welcomed():
                 again = " again" if self._lost else ""
                 self.say(f"connected{again} as {name(item.identity)}, {item.max_seats} seats")
-                self._lost = False
+                self._lost = self._asked_again = False
                 self._heartbeat = item.heartbeat or self._heartbeat
                 self.patience.succeeded()
             case Started():
