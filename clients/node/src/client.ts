@@ -1,6 +1,6 @@
 /** A remote bot: one stream of `BotService.Connect`, kept up, and all the seats that it plays. */
 
-import { type ClientDuplexStream, Metadata } from "@grpc/grpc-js";
+import { type ClientDuplexStream, Metadata, status } from "@grpc/grpc-js";
 
 import {
   AnswerRejected_Reason,
@@ -24,6 +24,7 @@ import {
   Server,
   StoppedError,
 } from "./line.js";
+import { isServiceError } from "./refusal.js";
 import { type Bot, SeatPlayer } from "./seat.js";
 import { milliseconds, oneLine } from "./text.js";
 
@@ -64,6 +65,8 @@ const GOODBYE = 500;
 const PLACES = 512;
 /** The most bytes of a Hello: the server reads 16 KiB. */
 const HELLO_BYTES = 16_000;
+
+const NO_KEY = "the key is not one of this server, or no longer: check --key-file";
 
 interface Held {
   readonly match: MatchStarted;
@@ -128,6 +131,8 @@ export class BotClient {
       });
     } catch (error) {
       if (signal.aborted) return "left";
+      if (!problem && isServiceError(error) && error.code === status.UNAUTHENTICATED)
+        throw new StoppedError(NO_KEY);
       throw problem ?? error;
     } finally {
       this.#call = undefined;

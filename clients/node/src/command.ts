@@ -7,13 +7,17 @@ export class UsageError extends Error {}
 export const log = (line: string): void => console.error(line);
 
 /**
- * Runs a command to its end and exits: 0 done, 2 usage, 4 refused, 130 interrupted, 1 a fault of
+ * Runs a command to its end and exits: 0 done or asked for help, 2 usage, 4 refused, 130 interrupted, 1 a fault of
  * this program. They are those of the command `ronda`.
  */
 export async function command(
   usage: string,
   body: (signal: AbortSignal) => Promise<void>,
 ): Promise<never> {
+  if (process.argv.slice(2).some((word) => word === "--help" || word === "-h")) {
+    console.log(usage);
+    process.exit(0);
+  }
   process.stderr.on("error", () => {}); // nobody reads it: the matches go on
   const stopping = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const)

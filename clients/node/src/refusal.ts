@@ -34,11 +34,15 @@ export const isFinal = ({ code, reason, retryAfter }: Refusal): boolean =>
 export const isServiceError = (error: unknown): error is ServiceError =>
   error instanceof Error && "code" in error && "details" in error && "metadata" in error;
 
+/** What grpc-js says at the end where it has nothing to say of how the address was resolved. */
+const EMPTY_NOTE = /\.?\s*Resolution note:\s*$/;
+
 /** Reads the error of a call. */
 export function refusal(error: ServiceError): Refusal {
   const { reason, retryAfter } = details(error.metadata);
   const name = reason || status[error.code] || `code ${error.code}`;
-  return { code: error.code, reason, retryAfter, text: `${name}: ${oneLine(error.details)}` };
+  const said = oneLine(error.details).replace(EMPTY_NOTE, "");
+  return { code: error.code, reason, retryAfter, text: `${name}: ${said}` };
 }
 
 function details(metadata: Metadata): { reason: string; retryAfter: number } {

@@ -354,7 +354,7 @@ for (const reason of [ConnectionEnded_Reason.DRAINING, ConnectionEnded_Reason.BO
     await (await server.bots.take()).open();
   });
 
-for (const code of [status.UNAUTHENTICATED, status.ALREADY_EXISTS, status.INVALID_ARGUMENT])
+for (const code of [status.PERMISSION_DENIED, status.ALREADY_EXISTS, status.INVALID_ARGUMENT])
   test(`a bot stops at once on ${status[code]}, and says what the server says`, async () => {
     playing = new Playing(server);
     const stream = await server.bots.take();

@@ -80,15 +80,31 @@ test("a signal ends a bot that waits for its server", async () => {
   await new Promise((resolve) => child.stderr.once("data", resolve));
   child.kill("SIGTERM");
   assert.equal(await code, 130);
-  assert.match(said.err, /trying again/);
+  assert.match(said.err, /ECONNREFUSED 127\.0\.0\.1:1: trying again in [0-9.]+ s\n/);
 });
 
 test("a key that the server does not take ends it with 4", async () => {
   const { said, code } = main(["--key-file", keyFile]);
-  (await server.bots.take()).fail(status.UNAUTHENTICATED, "not a key of this server");
+  (await server.bots.take()).fail(status.UNAUTHENTICATED, "there is no such key");
   assert.equal(await code, 4);
-  assert.match(said.err, /not a key of this server/);
+  assert.equal(
+    said.err,
+    "the key is not one of this server, or no longer: check --key-file\n", // as the terminal says it
+  );
   assert.doesNotMatch(said.err, /rnd_k_file/);
+});
+
+test("who asks for help gets the usage on standard output", async () => {
+  for (const [command, args] of [
+    ["main", ["--help"]],
+    ["main", ["-h", "--max-seats", "none"]],
+    ["watch", ["--help"]],
+  ] as const) {
+    const { said, code } = start(command, [...args]);
+    assert.equal(await code, 0);
+    assert.match(said.out, new RegExp(`^usage: node dist/${command}\\.js .*\n$`));
+    assert.equal(said.err, "");
+  }
 });
 
 test("a command line that is wrong ends with 2 and the usage", async () => {
