@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from tests.zoo import harm
 from tests.zoo.keeper import Keeper, Zoo
+
+pytestmark = pytest.mark.outside  # it needs Landlock and libseccomp: more than Python
 
 MATCHES = 40
 GROWTH = 4096

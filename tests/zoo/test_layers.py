@@ -13,6 +13,8 @@ from tests.zoo.user import as_user
 
 from ronda_arena.isolation import Level
 
+pytestmark = pytest.mark.outside  # it needs Landlock and libseccomp: more than Python
+
 
 @pytest.mark.parametrize("layer", LAYERS, ids=[layer.name for layer in LAYERS])
 def test_where_one_layer_is_missing_a_bot_gets_out(layer: Layer) -> None:

@@ -23,6 +23,8 @@ from ronda_arena.worker.worker import Worker
 from ronda_core.match import Cause
 from ronda_core.verify import verify
 
+pytestmark = pytest.mark.outside  # it needs Landlock and libseccomp: more than Python
+
 KILLS = 3
 WAIT_SECONDS = 20.0
 LEVELS = (Level.PROCESS, Level.SANDBOX)

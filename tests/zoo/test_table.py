@@ -20,6 +20,8 @@ from ronda_arena.isolation import Level, Limits
 from ronda_arena.worker.nursery import Nursery
 from ronda_core.verify import verify
 
+pytestmark = pytest.mark.outside  # it needs Landlock and libseccomp: more than Python
+
 TABLE = golden()
 ATTACKS = [name for name, row in TABLE.items() if any("," in told for told in row.values())]
 
