@@ -24,7 +24,8 @@ from ronda_arena.worker.child import HASH_SEED
 
 _KEPT_ENVIRONMENT: Final = ("LD_LIBRARY_PATH", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 _BOOT: Final = """\
-import sys
+import gc, sys
+gc.disable()
 sys.path[:] = sys.argv[2:]
 from ronda_arena.worker.template import main
 main(int(sys.argv[1]), [{limits}])

@@ -342,8 +342,8 @@ def main(control: int, limits: Sequence[Any]) -> None:
     confine.hide()
     confine.adopt_orphans()
     template = _Template(socket.socket(fileno=control), Limits(*limits))
-    gc.collect()
     gc.freeze()  # what is here now is shared with every worker
+    gc.enable()  # it was off until now: to look through all this takes as long as a bot's start
     template.greet()
     try:
         template.run()
