@@ -30,3 +30,9 @@ def about(bot_class: object) -> tuple[str, str]:
 def is_version(text: str) -> bool:
     """Return whether a text can be the version of a bot."""
     return bool(_VERSION.fullmatch(text))
+
+
+def said(error: BaseException) -> str:
+    """Return an exception's type and its text, in one line that is not long."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}"[:200] if text else type(error).__name__

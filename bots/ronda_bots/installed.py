@@ -15,6 +15,7 @@ from importlib.metadata import Distribution, EntryPoint, distributions
 from pathlib import Path
 from typing import Final
 
+from ronda_bots.about import said
 from ronda_bots.grants import GROUP, OURS, Site, elsewhere, key, metadata, name_of, reads
 from ronda_bots.registry import BrokenBot, Origin
 
@@ -64,7 +65,7 @@ def installed(path: Sequence[str] | None = None) -> tuple[list[Plugin], list[Bro
         try:
             points = _entry_points(distribution)
         except Exception as error:  # noqa: BLE001 -- metadata of others: any fault is named, none stops us
-            told = f"its entry points cannot be read: {_said(error)}"
+            told = f"its entry points cannot be read: {said(error)}"
             broken.append(BrokenBot("?", name, told))
             continue
         for point in points[:_MOST_POINTS]:
@@ -73,7 +74,7 @@ def installed(path: Sequence[str] | None = None) -> tuple[list[Plugin], list[Bro
                 if not problem:
                     plugins.append(_plugin(point, distribution, site, path is None))
             except Exception as error:  # noqa: BLE001 -- as above
-                problem = f"what it is made of cannot be read: {_said(error)}"
+                problem = f"what it is made of cannot be read: {said(error)}"
             if problem:
                 broken.append(BrokenBot(point.name, name, problem))
         if len(points) > _MOST_POINTS:
@@ -156,8 +157,3 @@ def _entry_points(distribution: Distribution) -> list[EntryPoint]:
     """Return the entry points of our group; a line that stands there twice counts once."""
     found = (point for point in distribution.entry_points if point.group == GROUP)
     return list({(point.name, point.value): point for point in found}.values())
-
-
-def _said(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}"[:200] if text else type(error).__name__

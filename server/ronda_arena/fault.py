@@ -30,3 +30,11 @@ class BotFaultError(Exception):
         """What the decision took, as far as it got; None where nobody measures."""
         self.log = log
         """What the bot has printed, for its owner alone."""
+
+
+def crash_name(name: str) -> str:
+    """Return what may be told of an exception's type: a bot chooses its name, and could say a card.
+
+    Kept is what Python itself would take for a name.
+    """
+    return name[:40] if name.isascii() and name.isidentifier() else "an exception"

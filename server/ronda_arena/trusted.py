@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
-from ronda_arena.fault import BotFaultError
+from ronda_arena.fault import BotFaultError, crash_name
 from ronda_arena.isolation import Level
 from ronda_arena.seat import held_card, true_declaration
 from ronda_bots.api import Event, SeatInfo, View
@@ -124,7 +124,4 @@ def _card(answer: object) -> Card:
 
 
 def _crash(when: str, error: BaseException) -> BotFaultError:
-    # A bot chooses its exceptions' names: keep what Python itself would take for one.
-    name = type(error).__name__
-    name = name[:40] if name.isascii() and name.isidentifier() else "an exception"
-    return BotFaultError(Cause.CRASH, f"{name} when {when}")
+    return BotFaultError(Cause.CRASH, f"{crash_name(type(error).__name__)} when {when}")

@@ -23,7 +23,7 @@ def _list_processes() -> None:
 
 
 def _write_a_file() -> None:
-    fd = os.open(f"/tmp/ronda-canary-{os.getpid()}", os.O_CREAT | os.O_WRONLY, 0o600)  # noqa: S108
+    fd = os.open(f"/tmp/ronda-canary-{os.getpid()}", os.O_CREAT | os.O_WRONLY, 0o600)  # noqa: S108 -- as below
     os.close(fd)
     Path(f"/tmp/ronda-canary-{os.getpid()}").unlink()  # noqa: S108 -- where anybody may write
 

@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn
 
 from ronda_arena.worker import wire
 from ronda_arena.worker.wire import ASK, SAY, Ask, Say
-from ronda_bots.about import UnfitError, about
+from ronda_bots.about import UnfitError, about, said
 from ronda_bots.api import SeatInfo
 from ronda_core.cards import CARDS, Card
 
@@ -66,16 +66,16 @@ def _more() -> bytes:
 
 def _answer(seat: _Seat, kind: int, number: int, body: bytes) -> bytes:
     try:
-        said, value = _ANSWERS[kind](seat, body)
+        what, value = _ANSWERS[kind](seat, body)
     except _CrashError as crash:
         error = crash.__cause__
         assert error is not None
         traceback.print_exception(error.with_traceback(_own_frames(error)))
         name = type(error).__name__.encode("ascii", "replace")[:40]
-        said, value = Say.CRASH, bytes([crash.stage]) + name
+        what, value = Say.CRASH, bytes([crash.stage]) + name
     if isinstance(value, bytes):
-        return SAY.pack(said, number, len(value)) + value
-    return SAY.pack(said, number, value)
+        return SAY.pack(what, number, len(value)) + value
+    return SAY.pack(what, number, value)
 
 
 def _own_frames(error: BaseException) -> TracebackType | None:
@@ -189,17 +189,12 @@ def _about(_seat: _Seat, body: bytes) -> tuple[Say, bytes]:
     try:
         version, description = about(_load(path, module, attribute))
     except UnfitError as unfit:
-        said = {"problem": str(unfit)}
+        told = {"problem": str(unfit)}
     except BaseException as error:  # noqa: BLE001 -- it may even call sys.exit(): that is told
-        said = {"problem": f"cannot be imported: {_text(error.__cause__ or error)}"}
+        told = {"problem": f"cannot be imported: {said(error.__cause__ or error)}"}
     else:
-        said = {"version": version, "description": description[:200]}
-    return Say.TEXT, json.dumps(said).encode()
-
-
-def _text(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}"[:200] if text else type(error).__name__
+        told = {"version": version, "description": description[:200]}
+    return Say.TEXT, json.dumps(told).encode()
 
 
 def _canaries(_seat: _Seat, _body: bytes) -> tuple[Say, bytes]:

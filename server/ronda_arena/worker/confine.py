@@ -66,8 +66,7 @@ def die_with(parent: int) -> None:
 
 def end_first() -> None:
     """Be the first to go where the machine runs out of memory."""
-    # A process that hides may not be let near its own entry, and elsewhere there is none.
-    with suppress(OSError):
+    with suppress(OSError):  # one that hides may not be let near its own entry, or there is none
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 

@@ -16,7 +16,7 @@ import threading
 import time
 from typing import Final
 
-from ronda_arena.fault import BotFaultError
+from ronda_arena.fault import BotFaultError, crash_name
 from ronda_arena.worker.child import STAGES
 from ronda_arena.worker.nursery import Cradle, Nursery, Remains, close_quietly
 from ronda_arena.worker.wire import ASK, MOST_BODY, SAY, WITH_BODY, Ask, Say
@@ -152,9 +152,7 @@ class Worker:
         return self._fault(Cause.PROTOCOL, what)
 
     def _crash(self, body: bytes) -> BotFaultError:
-        # A bot chooses its exceptions' names: keep what Python itself would take for one.
-        name = body[1:].decode("ascii", "replace")
-        name = name[:40] if name.isascii() and name.isidentifier() else "an exception"
+        name = crash_name(body[1:].decode("ascii", "replace"))
         if not body or body[0] >= len(STAGES):
             return self._garbled("it said something that is no answer")
         return self._fault(Cause.CRASH, f"{name} when {STAGES[body[0]]}")

@@ -144,7 +144,7 @@ class TruncatedAnswer(_Forger):
     def say(self, frame: bytes) -> None:
         _send(frame[:4])
         os.close(_SOCKET)
-        time.sleep(3600)
+        time.sleep(3600)  # never to answer
 
 
 class HalfAnAnswer(_Forger):
@@ -152,7 +152,7 @@ class HalfAnAnswer(_Forger):
 
     def say(self, frame: bytes) -> None:
         _send(frame[:4])
-        time.sleep(3600)
+        time.sleep(3600)  # never to answer
 
 
 class MalformedAnswer(_Forger):
@@ -219,7 +219,7 @@ class ClosesItsSocket(Visitor):
 
     def play(self, view: View) -> Card:
         os.close(_SOCKET)
-        time.sleep(3600)
+        time.sleep(3600)  # never to answer
         return view.hand[0]
 
 

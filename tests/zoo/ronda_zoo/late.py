@@ -19,14 +19,14 @@ class SlowStart(Visitor):
     """Sleeps while it is made."""
 
     def __init__(self, seat: SeatInfo, rng: random.Random) -> None:
-        time.sleep(3600)
+        time.sleep(3600)  # never to answer
 
 
 class Hangs(Visitor):
     """Sleeps for an hour."""
 
     def play(self, view: View) -> Card:
-        time.sleep(3600)
+        time.sleep(3600)  # never to answer
         return view.hand[0]
 
 
@@ -34,7 +34,7 @@ class HangsInDeclare(Visitor):
     """Sleeps for an hour before it declares."""
 
     def declare(self, view: View) -> bool:
-        time.sleep(3600)
+        time.sleep(3600)  # never to answer
         return False
 
 
@@ -51,7 +51,7 @@ class HangsAtTheEnd(Visitor):
 
     def observe(self, event: Event) -> None:
         if isinstance(event, MatchEnded):
-            time.sleep(3600)
+            time.sleep(3600)  # never to answer
 
 
 class BusyLoop(Visitor):
@@ -83,7 +83,7 @@ class IgnoresSignals(Visitor):
     def play(self, view: View) -> Card:
         for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             signal.signal(number, signal.SIG_IGN)
-        time.sleep(3600)
+        time.sleep(3600)  # never to answer
         return view.hand[0]
 
 

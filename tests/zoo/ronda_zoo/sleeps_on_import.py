@@ -6,7 +6,7 @@ import time
 
 from ronda_zoo.visitor import Visitor
 
-time.sleep(3600)
+time.sleep(3600)  # never to be imported
 
 
 class SleepsOnImport(Visitor):

@@ -15,7 +15,7 @@ from ronda_bots.api import Card, View
 
 def _linger() -> NoReturn:
     """What a child does."""
-    time.sleep(3600)
+    time.sleep(3600)  # never to answer
     os._exit(0)
 
 
@@ -151,7 +151,7 @@ class KillsTheTemplate(Prying):
 
     def attack(self) -> object:
         os.kill(template(), signal.SIGKILL)
-        time.sleep(3600)
+        time.sleep(3600)  # never to answer
         return True
 
 
