@@ -22,7 +22,7 @@ from statistics import fmean, median, stdev
 from typing import Any, NamedTuple
 
 from ronda_arena.cheater import Cheater, Glimpser, Peeker
-from ronda_arena.statistics import student
+from ronda_arena.statistics.intervals import student
 from ronda_arena.table import Place, play_match
 from ronda_bots.api import Card, SeatInfo, View
 from ronda_bots.careful import Careful
@@ -172,7 +172,7 @@ def play(job: Job) -> tuple[Job, list[float], dict[str, list[float]]]:
                 [infos[who] for who in seating],
                 master,
                 now=lambda: "2026-01-01T00:00:00Z",
-                place=Place(f"strength-{job.table}", block, rotation),
+                place=Place(f"strength-{rules.players}", block, rotation),
                 entries=[Entry("strength")],  # the same deals for every pair
                 on_step=look if any(entrant.name in CHEATS for entrant in entrants) else None,
             )

@@ -9,7 +9,7 @@ from typing import Final
 
 from ronda_arena.clock import Clock
 from ronda_arena.seating import InProcess, Seating
-from ronda_arena.statistics import Interval, Mean, Tally, wilson
+from ronda_arena.statistics.intervals import Interval, Mean, Tally, wilson
 from ronda_arena.table import OnFault, OnStep, play_match
 from ronda_bots.registry import BotInfo
 from ronda_core.fair import seeded_master

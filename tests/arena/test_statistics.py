@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 import pytest
 
-from ronda_arena.statistics import Interval, Mean, Tally, student, wilson
+from ronda_arena.statistics.intervals import Interval, Mean, Tally, student, wilson
 
 
 # The table of Student's t in every textbook (two-sided 95 %, 99 %).

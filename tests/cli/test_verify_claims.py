@@ -17,8 +17,9 @@ from tests.cli.conftest import FORGED, RECORDS, ROOT, Run, environment
 from ronda.v1 import match_service_pb2 as pb
 from ronda.v1.match_service_pb2_grpc import MatchServiceStub
 from ronda_arena.discovery import discover
-from ronda_arena.roundrobin import RoundRobin
+from ronda_arena.table import Place, play_match
 from ronda_core.commitments import NO_HASH, ending_of, entry_hash
+from ronda_core.fair import Entry
 from ronda_core.match import Outcome
 from ronda_core.record import write
 from ronda_core.rules import settings
@@ -121,11 +122,21 @@ class TestOnce:
     def test_the_games_of_a_tournament_are_apart_and_none_counts_twice_under_another_id(
         self, tmp_path: Path, run: Run
     ) -> None:
-        bots = [discover().find(name) for name in ("greedy", "random", "careful")]
-        cup = RoundRobin("cup", bots, settings("arabic", 2), 2)
+        bots = [discover().find(name) for name in ("greedy", "random")]
         lines = [
-            write(cup.play(game, b"m" * 32, now=lambda: "2026-01-01T00:00:00Z"))
-            for game in cup.schedule()
+            write(
+                play_match(
+                    f"cup-{block}-{rotation}",
+                    settings("arabic", 2),
+                    bots[::-1] if rotation else bots,
+                    b"m" * 32,
+                    now=lambda: "2026-01-01T00:00:00Z",
+                    place=Place("cup", block, rotation),
+                    entries=[Entry("greedy@1.0.0"), Entry("random@1.0.0")],
+                )
+            )
+            for block in range(3)
+            for rotation in range(2)
         ]
         file = save(tmp_path / "r.jsonl", lines)
         assert run("verify", file).stderr == f"{len(lines)} proven\n"

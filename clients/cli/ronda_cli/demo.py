@@ -22,7 +22,7 @@ from ronda_cli.look import Look, look
 from ronda_cli.output import ExitCode, Failure
 
 if TYPE_CHECKING:
-    from ronda_arena.roundrobin import Standing
+    from ronda_arena.report.summary import Summary
     from ronda_cli.client import Client
 
 _RULES: Final = "cafe"
@@ -31,6 +31,7 @@ _SEATS: Final = ("careful", "greedy")
 _DELAY: Final = 0.2
 """Seconds a card, so that a person can follow."""
 _BLOCKS: Final = 12
+_ENTRANTS: Final = ("careful", "greedy", "random")
 
 
 @click.command()
@@ -45,12 +46,12 @@ def demo(plain: bool) -> None:
     shown = look(plain)
     with tempfile.TemporaryDirectory(prefix="ronda-demo-") as folder, _server(folder) as address:
         _note(f"A service is up on {address}. {_SEATS[0]} plays {_SEATS[1]}, live:", shown)
-        tournament = _Tournament()
+        tournament = _Tournament(Path(folder, "tournament"))
         tournament.start()
         record = asyncio.run(_live(address, shown))
         _prove(record, shown)
         tournament.join()
-    _tell(tournament.standings(), shown)
+    _tell(tournament.summary(), shown)
     _note("Next: `ronda play` sits you down against bots; `ronda --help` lists the rest.", shown)
 
 
@@ -129,52 +130,55 @@ def _prove(record: str, shown: Look) -> None:
 class _Tournament(threading.Thread):
     """A round robin of the bundled bots on duplicate deals, played meanwhile."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__(name="round robin", daemon=True)
-        self._standings: tuple[Standing, ...] = ()
+        self._folder = folder
+        self._summary: Summary | None = None
         self._problem: BaseException | None = None
 
     def run(self) -> None:
         """Play it."""
-        from ronda_arena.roundrobin import RoundRobin, standings  # noqa: PLC0415 -- heavy
-        from ronda_cli.local import find_bots, now  # noqa: PLC0415 -- heavy
-        from ronda_core.rules import settings  # noqa: PLC0415 -- heavy
+        from ronda_arena.tournament import deliver, spec, store  # noqa: PLC0415 -- heavy
+        from ronda_arena.tournament.executors.here import Here  # noqa: PLC0415 -- heavy
+        from ronda_arena.tournament.run import Run  # noqa: PLC0415 -- heavy
+        from ronda_arena.tournament.tasks import Contract  # noqa: PLC0415 -- heavy
+        from ronda_bots.registry import assemble  # noqa: PLC0415 -- heavy
+        from ronda_cli.local import find_bots  # noqa: PLC0415 -- heavy
 
         try:
-            bots = find_bots(("careful", "greedy", "random"))
-            event = RoundRobin("demo", bots, settings(_RULES, 2, _TARGET), _BLOCKS)
-            master = secrets.token_bytes(32)
-            self._standings = standings(
-                event.play(game, master, now=now) for game in event.schedule()
+            registry = assemble(find_bots(_ENTRANTS), [])
+            asked = spec.Spec(
+                bots=_ENTRANTS, name="demo", rules=_RULES, target=_TARGET, blocks=_BLOCKS
             )
+            plan = spec.plan(
+                asked, lambda name: registry.find(name).identity, lambda: secrets.token_hex(3)
+            )
+            with store.claim(self._folder) as folder:
+                kept = folder.begin(Contract(plan, secrets.token_bytes(32)))
+                played = Run(kept)
+                with Here(kept.contract, registry) as here:
+                    played.play(here)
+                self._summary = deliver.summary(kept, played)
         except BaseException as problem:  # noqa: BLE001 -- raised where it is waited for
             self._problem = problem
 
-    def standings(self) -> tuple[Standing, ...]:
-        """Return the table, or raise what went wrong."""
+    def summary(self) -> Summary:
+        """Return what it came to, or raise what went wrong."""
         if self._problem:
             raise self._problem
-        return self._standings
+        assert self._summary is not None
+        return self._summary
 
 
-def _tell(table: tuple[Standing, ...], shown: Look) -> None:
-    games = sum(row.games for row in table) // 2
+def _tell(summary: Summary, shown: Look) -> None:
+    from ronda_arena.report import tables as rows  # noqa: PLC0415 -- heavy
+
     about = (
-        f"Round robin, {_RULES} to {_TARGET}: {games} games on {games // 2} deals, each played"
-        " from both seats."
+        f"Round robin, {_RULES} to {_TARGET}: {summary.games} games on {summary.blocks} deals, each"
+        " played from both seats."
     )
     output.line(_fold(about, shown))
     output.line()
-    rows = [
-        {
-            "bot": row.bot,
-            "won": str(row.wins),
-            "drawn": str(row.draws),
-            "lost": str(row.losses),
-            "points ahead a game (95 %)": str(row.margin),
-        }
-        for row in table
-    ]
-    for line in tables.lines(rows, shown.width, left=("bot",)):
+    for line in tables.lines(rows.ratings(summary), shown.width, left=("entrant",)):
         output.line(line)
     output.line()

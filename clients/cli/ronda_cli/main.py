@@ -17,6 +17,10 @@ COMMANDS: Final = {
     "play": ("ronda_cli.play:play", "Take a seat against bots, here or on a server."),
     "watch": ("ronda_cli.watch:watch", "Follow a match of a server as it is played."),
     "match": ("ronda_cli.match:match", "Let bots play each other on this machine."),
+    "tournament": (
+        "ronda_cli.tournament:tournament",
+        "Let many bots meet on duplicate deals.",
+    ),
     "replay": ("ronda_cli.replay:replay", "Step through a recorded match."),
     "verify": ("ronda_cli.verify:verify", "Check records: rules, deals and results."),
     "rules": ("ronda_cli.rules:rules", "Explain the game and its four presets."),

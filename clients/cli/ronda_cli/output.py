@@ -156,6 +156,16 @@ def is_terminal(stream: TextIO) -> bool:
         return False
 
 
+def duration(seconds: float) -> str:
+    """Return a time in words that a person plans with: 8 s, 3 min 20 s, 2 h 5 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
 class Progress:
     """How far a long work is, on stderr: rewritten on a terminal, else a line every 10 s."""
 
@@ -164,32 +174,47 @@ class Progress:
         what: str,
         total: int | None = None,
         *,
+        paced: bool = False,
         rewrite: bool | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Begin. With `paced` it tells how fast it goes too, and how long it will take."""
         self._what = what
         self._total = total
+        self._paced = paced
         self._clock = clock
         plain = bool(os.environ.get("ACCESSIBLE") or os.environ.get("TERM") == "dumb")
         on_terminal = is_terminal(sys.stderr) and not plain
         self._rewrite = on_terminal if rewrite is None else rewrite
         self._every = 0.1 if self._rewrite else 10.0
-        self._last = clock()
+        self._last = self._began = clock()
+        self._before: int | None = None
         self._width = 0
 
-    def step(self, done: int) -> None:
+    def step(self, done: int, total: int | None = None, note_: str = "") -> None:
         """Tell that `done` of them are done, if it is time to."""
+        if self._before is None:
+            self._before = done
         now = self._clock()
         if now - self._last < self._every:
             return
         self._last = now
-        of = f" of {self._total}" if self._total else ""
-        told = f"{done}{of} {self._what}"
+        total = total or self._total
+        of = f" of {total}" if total else ""
+        told = f"{done}{of} {self._what}{note_}{self._pace(done, total, now)}"
         if self._rewrite:
             prompt("\r" + told.ljust(self._width))
             self._width = len(told)
         else:
             note(told)
+
+    def _pace(self, done: int, total: int | None, now: float) -> str:
+        new = done - (self._before or 0)
+        if not self._paced or not new:
+            return ""
+        a_second = new / (now - self._began)
+        pace = f", {a_second:.3g} a second"
+        return f"{pace}, {duration((total - done) / a_second)} left" if total else pace
 
     def close(self) -> None:
         """Take the line away again."""

@@ -344,8 +344,9 @@ def main(control: int, limits: Sequence[Any]) -> None:
     template = _Template(socket.socket(fileno=control), Limits(*limits))
     gc.freeze()  # what is here now is shared with every worker
     gc.enable()  # it was off until now: to look through all this takes as long as a bot's start
-    template.greet()
     try:
-        template.run()
+        with suppress(ConnectionError):  # whoever has started it is gone, and so it goes too
+            template.greet()
+            template.run()
     finally:
         template.close()

@@ -1,0 +1,69 @@
+"""What a tournament came to, at the terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from ronda_cli import output as out
+from ronda_cli import tables, text
+from ronda_cli.look import look
+
+if TYPE_CHECKING:
+    from ronda_arena.report.summary import Summary
+    from ronda_arena.tournament.run import Standing
+
+
+_ASCII: Final = str.maketrans({"\u00b1": "+-", "\u2212": "-", "\u2013": "-", "\u2026": "..."})
+"""For a terminal that knows no other letters."""
+
+
+def tell(summary: Summary, output: str, plain: bool) -> None:
+    """Write what it came to, in the form that was asked for."""
+    from ronda_arena.report import csv  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.report.summary import to_json  # noqa: PLC0415 -- not for `--help`
+
+    if output == "json":
+        out.line(out.as_json(to_json(summary)))
+    elif output == "csv":
+        out.line(csv.ratings(summary).rstrip("\r\n"))
+    elif output == "jsonl":
+        ratings = to_json(summary)["ratings"]
+        assert isinstance(ratings, list)
+        for row in ratings:
+            out.line(out.as_json(row))
+    else:
+        for line in _lines(summary, plain):
+            out.line(line)
+
+
+def how_far(standing: Standing) -> str:
+    """Say how far a run has come that was interrupted."""
+    of = f" of {standing.planned}" if standing.planned else ""
+    return f"{standing.blocks}{of} blocks and {standing.games} games are over, and kept"
+
+
+def _lines(summary: Summary, plain: bool) -> Iterator[str]:
+    from ronda_arena.report import tables as rows  # noqa: PLC0415 -- not for `--help`
+
+    shown = look(plain)
+    for sentence in summary.sentences:
+        yield textwrap.fill(sentence, shown.width, break_on_hyphens=False)
+    for table in (rows.ratings(summary), rows.positions(summary), rows.faults(summary)):
+        if table:
+            yield ""
+            yield from tables.lines(_safe(table), shown.width, left=("entrant", "bot", "place"))
+
+
+def _safe(rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """Return rows in which no name steers the terminal."""
+    ascii_ = not look().unicode
+    return [
+        {head: _typed(text.one_line(cell, 200), ascii_) for head, cell in row.items()}
+        for row in rows
+    ]
+
+
+def _typed(cell: str, ascii_: bool) -> str:
+    return cell.translate(_ASCII) if ascii_ else cell

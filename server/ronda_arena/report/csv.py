@@ -1,0 +1,72 @@
+"""Numbers for a spreadsheet: RFC 4180, in full, with empty fields where there is not enough to say.
+
+A spreadsheet takes a field that begins as a formula for one, and runs it. Names come from
+strangers: one that begins so has an apostrophe before it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from ronda_arena.report import names
+from ronda_arena.report.summary import Summary
+from ronda_arena.statistics.estimate import DIGITS, Estimate
+
+_FORMULA: Final = ("=", "+", "-", "@")
+
+
+def ratings(summary: Summary) -> str:
+    """Return a line for each entrant, the strongest first, below a line of heads."""
+    heads = ("rank", "entrant", *_heads("margin"), *_heads("elo"))
+    counts = ("blocks", "games", "won", "drawn", "lost", "faults")
+    return _written(
+        (*heads, *counts),
+        (
+            (
+                *(rank, _name(row.entrant), *_fields(row.margin), *_fields(row.elo)),
+                *(getattr(row, count) for count in counts),
+            )
+            for rank, row in enumerate(summary.ratings, 1)
+        ),
+    )
+
+
+def pairs(summary: Summary) -> str:
+    """Return a line for each two that met, below a line of heads."""
+    return _written(
+        ("first", "second", *_heads("margin"), "won", "drawn", "lost"),
+        (
+            (
+                *(_name(row.first), _name(row.second)),
+                *(*_fields(row.margin), row.won, row.drawn, row.lost),
+            )
+            for row in summary.pairs
+        ),
+    )
+
+
+def _written(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(heads)
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _heads(of: str) -> tuple[str, ...]:
+    return of, f"{of}_low", f"{of}_high", f"{of}_blocks"
+
+
+def _fields(estimate: Estimate) -> tuple[object, ...]:
+    if not estimate.known:
+        return "", "", "", estimate.blocks
+    numbers = (estimate.value, estimate.low, estimate.high)
+    return (*(number and round(number, DIGITS) + 0.0 for number in numbers), estimate.blocks)
+
+
+def _name(raw: str) -> str:
+    name = names.shown(raw)
+    return f"'{name}" if name.startswith(_FORMULA) else name

@@ -1,0 +1,78 @@
+"""Names are hostile input: what of an entrant's name is shown, and how short.
+
+A name comes from a bot's author or from a stranger on a server. What is left here is one line of
+visible characters without anything that turns the reading direction; each form of the report
+escapes it as its own syntax asks.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from ronda_arena.tournament.entrants import TEAM
+
+LONGEST: Final = 120
+"""Characters of a name that are told anywhere."""
+
+_CUT: Final = "…"
+
+
+def shown(raw: str, longest: int = LONGEST) -> str:
+    """Return a name, or a text with names in it, as it may be shown: visible, on one line."""
+    kept: list[str] = []
+    for char in raw[: 10 * longest]:
+        kind = unicodedata.category(char)
+        if kind[0] == "Z" or char in "\t\r\n":
+            kept.append(" ")
+        elif kind[0] == "M" and (not kept or unicodedata.category(kept[-1])[0] == "M"):
+            continue  # a letter carries one mark: towers of them would cover other lines
+        elif kind[0] != "C":
+            kept.append(char)
+    return _cut(" ".join("".join(kept).split()), longest) or "?"
+
+
+def labels(names: Sequence[str], cells: int) -> tuple[str, ...]:
+    """Return a short label for each name, at most `cells` wide, for pictures and heads of columns.
+
+    Versions are left out where the bots' names alone tell who it is; long names lose their middle.
+    """
+    clean = [shown(name) for name in names]
+    bare = [_without_versions(name) for name in clean]
+    often = Counter(bare)
+    return tuple(
+        _cut(short if often[short] == 1 else whole, cells)
+        for short, whole in zip(bare, clean, strict=True)
+    )
+
+
+def _without_versions(name: str) -> str:
+    members = [part.partition("@")[0] for part in name.split(TEAM)]
+    return TEAM.join(members) if all(members) else name
+
+
+def _cut(text: str, cells: int) -> str:
+    """Cut the middle out of what is wider than `cells`: the ends tell versions apart."""
+    if width(text) <= cells:
+        return text
+    tail = _fitting(text[::-1], (cells - 1) // 2)[::-1]
+    return _fitting(text, cells - 1 - width(tail)) + _CUT + tail
+
+
+def _fitting(text: str, cells: int) -> str:
+    taken = 0
+    for at, char in enumerate(text):
+        taken += width(char)
+        if taken > cells:
+            return text[:at]
+    return text
+
+
+def width(text: str) -> int:
+    """Return how many letters' room a text takes: characters of East Asia take two."""
+    return sum(
+        0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
+        for char in text
+    )

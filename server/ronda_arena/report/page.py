@@ -1,0 +1,275 @@
+"""One page of HTML that holds all that it shows: for people, at any width, in light and dark."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, NamedTuple
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup, escape
+
+from ronda_arena.report import canvas, names, plots, reading, words
+from ronda_arena.report.summary import FaultRow, LuckRow, PairRow, Summary
+from ronda_arena.statistics.estimate import Estimate
+from ronda_arena.tournament.entrants import TEAM
+
+MINUS: Final = "\N{MINUS SIGN}"
+MOST_CROSSED: Final = 40
+"""Entrants in the cross table: more would be no table but a wall."""
+_STEPS: Final = 12
+_SHADES: Final = 4
+_LONGEST_SENTENCE: Final = 600
+_HYPHEN: Final = re.compile(r"(?<=\s)-(?=\d)")
+"""Of a number below zero, where a minus sign belongs."""
+_STATES: Final = {
+    "finished": "Finished",
+    "stopped": "Stopped by its stop rule",
+    "running": "Still running: numbers will change",
+}
+
+
+class Played(msgspec.Struct, frozen=True):
+    """What the page tells of a plan."""
+
+    id: str = "tournament"
+    format: str = ""
+    rules: str = ""
+    players: int = 0
+    target: int = 0
+    length: int = 0
+    rounds: int = 0
+    seeded: bool = False
+    clock: str | None = None
+    isolation: str = ""
+    rated: bool = False
+    stop: dict[str, float | None] = {}
+
+
+class Drawn(NamedTuple):
+    """A picture, for both widths."""
+
+    narrow: Markup
+    wide: Markup
+
+
+class Cell(NamedTuple):
+    """How the entrant of a row fared against that of a column."""
+
+    margin: Estimate
+    shade: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cross:
+    """A table of who beat whom."""
+
+    names: tuple[str, ...]
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Cell | None, ...]], ...]
+    left_out: int
+
+
+def render(summary: Summary) -> str:
+    """Return the page. The same summary gives the same bytes."""
+    played = msgspec.convert(summary.plan, Played)
+    style = _read("page.css")
+    faulty = reading.faulty(summary)
+    shown = reading.followed(summary)
+    return _template().render(
+        summary=summary,
+        played=played,
+        state=_STATES.get(summary.state, summary.state),
+        style=Markup(style),  # noqa: S704 -- a file of ours
+        policy=_policy(style),
+        parts=tuple(_parts(summary)),
+        facts=tuple(_facts(summary, played)),
+        cross=cross(summary),
+        luck=tuple(_luck(summary.luck)),
+        progressed=names.labels([summary.entrants[at] for at in shown], 20),
+        steps=tuple(_steps(summary, shown)),
+        faulty=faulty,
+        slowest=reading.slowest(summary),
+        faultless=len(summary.faults) - len(faulty),
+        causes=_causes(faulty),
+        plots={
+            "ratings": _drawn(plots.ratings, summary),
+            "pairs": _drawn(plots.pairs, summary),
+            "positions": _drawn(plots.positions, summary),
+            "progress": _drawn(plots.progress, summary),
+            "faults": _drawn(plots.faults, summary),
+            "thoughts": _drawn(plots.thoughts, summary),
+        },
+        too_few=words.TOO_FEW,
+        points=words.points,
+        elo=words.elo,
+        share=words.share,
+    )
+
+
+def cross(summary: Summary) -> Cross:
+    """Return the table of who beat whom, of the strongest."""
+    everyone = tuple(row.entrant for row in summary.ratings)
+    those = everyone[:MOST_CROSSED]
+    met = reading.meetings(summary)
+    within = [one.margin.value for key, one in met.items() if {*key} <= {*those}]
+    most = max((abs(value) for value in within if value is not None), default=0.0)
+    rows = tuple(
+        (row, tuple(_cell(met.get((row, column)), most) for column in those)) for row in those
+    )
+    return Cross(those, names.labels(those, 18), rows, len(everyone) - len(those))
+
+
+def _cell(row: PairRow | None, most: float) -> Cell | None:
+    if row is None:
+        return None
+    value = row.margin.value or 0.0
+    depth = min(_SHADES, 1 + int(_SHADES * abs(value) / most)) if most and value else 0
+    return Cell(row.margin, f"{'w' if value > 0 else 'l'}{depth}")
+
+
+def _drawn(plot: Callable[[Summary, int], Markup | None], summary: Summary) -> Drawn | None:
+    narrow, wide = plot(summary, canvas.NARROW), plot(summary, canvas.WIDE)
+    return None if narrow is None or wide is None else Drawn(narrow, wide)
+
+
+def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
+    yield "played", "What was played"
+    if summary.verdict:
+        yield "verdict", "Verdict"
+    if summary.placings:
+        yield "placings", "Placings"
+    yield "ratings", "Ratings"
+    yield "pairs", "Who beat whom"
+    yield "places", "Places at the table"
+    yield "luck", "Luck"
+    yield "progress", "Progress"
+    yield "faults", "Faults"
+    yield "timing", "Timing"
+    yield "how", "How this page was made"
+
+
+def _facts(summary: Summary, played: Played) -> Iterator[tuple[str, str]]:
+    rounds = f", {words.counted(played.rounds, 'round')}" if played.rounds else ""
+    yield "Format", f"{played.format}{rounds}"
+    yield "Rules", f"{played.rules}, {words.counted(played.players, 'player')}"
+    target, length = played.target, played.length
+    yield "A game", f"a match to {target} points" if target else words.counted(length, "hand")
+    planned = "" if summary.planned is None else f" of {words.count(summary.planned)} planned"
+    yield "Blocks", f"{words.count(summary.blocks)}{planned}"
+    yield "Games", words.count(summary.games)
+    yield "Clock", _clock(played.clock)
+    yield "Isolation of bots", played.isolation
+    yield "Stop rule", _stop(played, summary.unit)
+    seeded = "from a seed: the run can be repeated" if played.seeded else "drawn by chance"
+    yield "Deals", seeded
+    yield "Rated", "yes" if played.rated else "no"
+
+
+def _clock(clock: str | None) -> str:
+    if clock is None:
+        return "none"
+    decision, _, bank = clock.partition("+")
+    return f"{decision} s a decision" + (f" and a bank of {bank} s a match" if bank else "")
+
+
+def _stop(played: Played, unit: str) -> str:
+    asked = {name: limit for name, limit in played.stop.items() if limit is not None}
+    if "sequential" in asked:
+        return f"a sequential test, error {words.share(asked['sequential'])}"
+    if "precision" in asked:
+        return f"when every rating is known to ±{asked['precision']:g} points a {unit}"
+    return "none: all blocks are played"
+
+
+def _luck(luck: LuckRow) -> Iterator[tuple[str, str, str, str]]:
+    """Yield what was done, the variance left, the part saved, and how many games that is worth."""
+    for name, left in (
+        ("as they are", luck.plain),
+        ("by block: every seat, same cards", luck.rotated),
+        ("and less the score of the reference", luck.controlled),
+    ):
+        if left is None:
+            yield name, "not measured", "", ""
+        elif left is luck.plain or not luck.plain or not left:
+            yield name, words.variance(left), "", ""
+        else:
+            saved = _typeset(words.share(1 - left / luck.plain))
+            yield name, words.variance(left), saved, f"{luck.plain / left:.1f} each"
+
+
+def _steps(
+    summary: Summary, shown: tuple[int, ...]
+) -> Iterator[tuple[object, tuple[Estimate, ...]]]:
+    for step in reading.thinned(summary.progress, _STEPS):
+        yield step, tuple(step.margins[at] for at in shown)
+
+
+def _causes(rows: Sequence[FaultRow]) -> list[str]:
+    return [cause.value for cause in words.CAUSES if any(row.causes.get(cause) for row in rows)]
+
+
+def _policy(style: str) -> str:
+    """Return what a browser is to allow the page: this style, and nothing else."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _typeset(number: str) -> str:
+    return number.replace("-", MINUS)
+
+
+def _breaking(name: str) -> Markup:
+    """Return a name that may go on in a new line where its version begins."""
+    return (
+        escape(names.shown(name)).replace("@", Markup("<wbr/>@")).replace(TEAM, Markup("+<wbr/>"))
+    )
+
+
+def _said(sentence: str) -> str:
+    """Return a sentence, in which names stand, as it may be shown."""
+    return _HYPHEN.sub(MINUS, names.shown(sentence, _LONGEST_SENTENCE))
+
+
+def _read(name: str) -> str:
+    loader = _environment().loader
+    assert loader is not None
+    return loader.get_source(_environment(), name)[0]
+
+
+def _template() -> Template:
+    return _environment().get_template("page.html.jinja")
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("ronda_arena.report", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        shown=names.shown,
+        said=_said,
+        breaking=_breaking,
+        place=reading.place,
+        count=words.count,
+        counted=words.counted,
+        seconds=words.seconds,
+        cause=words.cause,
+        told=words.told,
+        minus=_typeset,
+        value=lambda estimate, form: _typeset(words.value(estimate, form)),
+        interval=lambda estimate, form: _typeset(words.interval(estimate, form)),
+    )
+    return made

@@ -1,0 +1,62 @@
+"""A summary as it is read: what comes first, how much of it, and who met whom either way round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import ceil
+from typing import Final
+
+from ronda_arena.report.summary import FaultRow, PairRow, Step, Summary, ThoughtRow
+from ronda_arena.statistics.estimate import Estimate
+
+MOST_FOLLOWED: Final = 8
+"""Entrants whose progress is told."""
+
+_PLACES: Final = ("deals first", "plays first", "plays second")
+
+
+def place(position: int) -> str:
+    """Return what a place at the table is called."""
+    return _PLACES[position]
+
+
+def meetings(summary: Summary) -> dict[tuple[str, str], PairRow]:
+    """Return how each entrant fared against each other that it met, by their names."""
+    turned = {(row.second, row.first): _turned(row) for row in summary.pairs}
+    return turned | {(row.first, row.second): row for row in summary.pairs}
+
+
+def faulty(summary: Summary) -> tuple[FaultRow, ...]:
+    """Return who had faults, the most often faulty first."""
+    rows = [row for row in summary.faults if sum(row.causes.values())]
+    return tuple(sorted(rows, key=lambda row: (-sum(row.causes.values()), row.bot)))
+
+
+def slowest(summary: Summary) -> tuple[ThoughtRow, ...]:
+    """Return what bots' decisions took, of the slowest first."""
+    return tuple(sorted(summary.timing.thoughts, key=lambda row: (-row.mean, row.bot)))
+
+
+def followed(summary: Summary) -> tuple[int, ...]:
+    """Return whose progress is told, the strongest first, as places in the plan."""
+    place_of = {name: at for at, name in enumerate(summary.entrants)}
+    return tuple(place_of[row.entrant] for row in summary.ratings[:MOST_FOLLOWED] if place_of)
+
+
+def thinned(steps: Sequence[Step], most: int) -> tuple[Step, ...]:
+    """Return at most so many steps, evenly spaced, the last among them."""
+    every = max(1, ceil(len(steps) / most))
+    return tuple(reversed(steps[::-1][::every]))
+
+
+def _turned(row: PairRow) -> PairRow:
+    value, low, high, blocks = row.margin
+    margin = Estimate(_minus(value), _minus(high), _minus(low), blocks)
+    return replace(
+        row, first=row.second, second=row.first, margin=margin, won=row.lost, lost=row.won
+    )
+
+
+def _minus(number: float | None) -> float | None:
+    return None if number is None else -number

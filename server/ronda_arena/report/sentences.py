@@ -1,0 +1,223 @@
+"""What a tournament came to, in words: who is stronger, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import floor, log10
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ronda_arena.statistics.estimate import Estimate
+from ronda_arena.statistics.ratings import Strengths
+from ronda_arena.tournament.spec import Plan
+
+if TYPE_CHECKING:  # the summary has the sentences made, so it knows this room
+    from ronda_arena.report.summary import FaultRow, LuckRow, PositionRow, Verdict
+
+MOST: Final = 12
+"""Comparisons that are told; the rest is in the table."""
+
+_SURE: Final = (
+    "95 %: of twenty such intervals nineteen hold the true value. What is counted is blocks, "
+    "because the games of a block share their deals."
+)
+_PLACES: Final = ("the side that deals first", "the side that plays first", "the third side")
+
+
+class Comparison(NamedTuple):
+    """Two who follow each other in the table, the stronger first."""
+
+    first: str
+    second: str
+    by: Estimate
+
+
+def neighbours(
+    names: Sequence[str], order: Sequence[int], strengths: Strengths
+) -> list[Comparison]:
+    """Return how each compares with the next, from the strongest on; `order` holds all."""
+    following = list(pairwise(order))[:MOST]
+    told = strengths.differences(following)
+    return [
+        Comparison(names[first], names[second], by)
+        for (first, second), by in zip(following, told, strict=True)
+    ]
+
+
+class Matter(NamedTuple):
+    """What there is to say."""
+
+    plan: Plan
+    blocks: int
+    planned: int | None
+    state: str
+    verdict: Verdict | None
+    comparisons: Sequence[Comparison]
+    positions: Sequence[PositionRow]
+    luck: LuckRow
+    faults: Sequence[FaultRow]
+
+
+def sentences(matter: Matter) -> tuple[str, ...]:
+    """Return what matters, most of all first."""
+    if not matter.blocks:
+        return ("No block is over yet: there is nothing to say.",)
+    return (
+        *_strength(matter),
+        *_seat(matter),
+        *_luck(matter.luck),
+        *_faults(matter.faults),
+        *_stop(matter),
+        *_so_far(matter),
+        _SURE,
+    )
+
+
+def compared(one: Comparison, unit: str, aside: str = "") -> str:
+    """Return in words how one compares with another."""
+    first, second, by = one
+    if not by.known:
+        return (
+            f"There are too few blocks to compare {first} with {second}: "
+            f"{by.blocks}, and it takes two at the least."
+        )
+    value, low, _ = limits(by)
+    if value < 0:
+        return compared(Comparison(second, first, turned(by)), unit, aside)
+    told = f"by {points(by)} points a {unit} ({within(by)}){aside}."
+    if low > 0:
+        return f"{first} is stronger than {second} {told}"
+    return f"It cannot be said yet whether {first} or {second} is stronger: {first} is ahead {told}"
+
+
+def limits(told: Estimate) -> tuple[float, float, float]:
+    """Return the value of a known estimate, and between what it lies."""
+    assert told.value is not None
+    assert told.low is not None
+    assert told.high is not None
+    return told.value, told.low, told.high
+
+
+def turned(told: Estimate) -> Estimate:
+    """Return a known estimate as the other side sees it."""
+    value, low, high = limits(told)
+    return Estimate(-value, -high, -low, told.blocks)
+
+
+def points(told: Estimate) -> str:
+    """Return the value of a known estimate, as exact as its interval makes sense of."""
+    value, _, _ = limits(told)
+    return _number(value, _digits(told))
+
+
+def within(told: Estimate) -> str:
+    """Return the interval of a known estimate, and of how many blocks it is made."""
+    _, low, high = limits(told)
+    digits = _digits(told)
+    blocks = "1 block" if told.blocks == 1 else f"{told.blocks} blocks"
+    return f"95 %: {_number(low, digits)} to {_number(high, digits)}; {blocks}"
+
+
+def _digits(told: Estimate) -> int:
+    _, low, high = limits(told)
+    half = (high - low) / 2
+    return 1 if half <= 0 else min(4, max(1, -floor(log10(half))))
+
+
+def _number(value: float, digits: int) -> str:
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def _strength(matter: Matter) -> Iterator[str]:
+    unit, verdict = matter.plan.unit, matter.verdict
+    if verdict is not None and verdict.estimate.known:
+        first, second = (entrant.name for entrant in matter.plan.entrants[:2])
+        aside = ", which allows for the looks of the stop rule"
+        yield compared(Comparison(first, second, verdict.estimate), unit, aside)
+        return
+    for one in matter.comparisons:
+        yield compared(one, unit)
+    left = len(matter.plan.entrants) - 1 - len(matter.comparisons)
+    if len(matter.comparisons) == MOST and left:
+        yield f"The other {left} are in the table."
+
+
+def _seat(matter: Matter) -> Iterator[str]:
+    told = [row for row in matter.positions if row.margin.known]
+    if not told:
+        yield "There are too few blocks to say what a place at the table is worth."
+        return
+    unit, two = matter.plan.unit, len(matter.positions) == 2
+    sure = [row for row in told if _apart(row.margin)]
+    if not sure:
+        yield "It cannot be said yet whether the place at the table matters."
+    for row in told[:1] if two else sure or told[:1]:
+        behind = limits(row.margin)[0] < 0
+        size = turned(row.margin) if behind else row.margin
+        yield (
+            f"Strength set aside, {_PLACES[row.position]} is {'behind' if behind else 'ahead of'} "
+            f"{'the other' if two else 'the mean of the others'} by {points(size)} points a {unit} "
+            f"({within(size)})."
+        )
+
+
+def _apart(told: Estimate) -> bool:
+    _, low, high = limits(told)
+    return low > 0 or high < 0
+
+
+def _luck(luck: LuckRow) -> Iterator[str]:
+    if not luck.plain or luck.rotated is None:
+        return
+    left = luck.rotated / luck.plain
+    text = (
+        f"Dealing the same hands in every rotation leaves {left:.0%} of the variance of a game's "
+        "margin"
+    )
+    if luck.controlled is not None and luck.taken:
+        left = luck.controlled / luck.plain
+        text += (
+            f", and taking off {luck.taken:.2f} of every point that the reference bot makes on the "
+            f"same hands leaves {left:.0%}"
+        )
+    if 0 < left < 1:
+        worth = round(luck.games / left)
+        text += f": {luck.games} games tell as much as {worth} single ones with deals of their own"
+    yield text + "."
+
+
+def _faults(faults: Sequence[FaultRow]) -> Iterator[str]:
+    guilty = [row for row in faults if row.causes]
+    if not guilty:
+        yield "No bot lost a game by a fault of its own."
+    for row in guilty:
+        causes = ", ".join(f"{times} {cause}" for cause, times in row.causes.items())
+        games = "1 game" if row.games == 1 else f"{row.games} games"
+        lost = sum(row.causes.values())
+        yield f"{row.bot} lost {lost} of {games} by a fault of its own: {causes}."
+
+
+def _stop(matter: Matter) -> Iterator[str]:
+    verdict, stop = matter.verdict, matter.plan.stop
+    if verdict is not None:
+        after = f" after block {verdict.block}" if verdict.block is not None else ""
+        yield f"Stop rule ({verdict.rule}){after}: {verdict.decision.rstrip('.')}."
+    if stop.sequential is not None:
+        yield (
+            "The sequential test looks at whole blocks, in the order of the schedule and never in "
+            "that of their ends. If both were equal it would call one the stronger in at most "
+            f"{stop.sequential:.3g} of such tournaments. What it has decided stands: games that "
+            "are over later count for nothing here."
+        )
+    elif stop.precision is not None:
+        yield (
+            "The tournament stops when half of the interval of every rating is less than "
+            f"{stop.precision:.3g} points a {matter.plan.unit}; it looks at whole blocks in the "
+            "order of the schedule."
+        )
+
+
+def _so_far(matter: Matter) -> Iterator[str]:
+    if matter.state == "running":
+        of = "" if matter.planned is None else f" of {matter.planned}"
+        yield f"So far {matter.blocks}{of} blocks are over; all of this may still change."

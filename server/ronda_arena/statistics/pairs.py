@@ -1,0 +1,50 @@
+"""How two entrants fared against each other, from the games that both played and no others."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from ronda_arena.statistics.clustered import estimate, quantile, ratio
+from ronda_arena.statistics.estimate import Estimate
+from ronda_arena.statistics.evidence import Evidence, Kinds, added
+from ronda_arena.statistics.margins import Control, sharpened
+
+
+def margins(evidence: Evidence, kinds: Kinds, taken: Control) -> dict[tuple[int, int], Estimate]:
+    """Return by how many points the first of two is ahead of the second, for all that met."""
+    count = evidence.sides
+    least = (count - 1) / count  # of what an entrant is ahead of the others: of the whole table
+    moments = sharpened(kinds, taken)
+    size = len(evidence.entrants)
+    found = np.zeros((6, size * size))
+    for i, j in combinations(range(count), 2):
+        one, other = kinds.entrants[:, i], kinds.entrants[:, j]
+        sign = np.where(one < other, 1.0, -1.0)
+        at = np.minimum(one, other) * size + np.maximum(one, other)
+        lead = sign * least * (moments.sums[:, i] - moments.sums[:, j])
+        product = moments.products
+        spread = least**2 * (product[:, i, i] - 2 * product[:, i, j] + product[:, j, j])
+        found += [
+            added(at, what, size * size)
+            for what in (
+                lead,
+                spread,
+                kinds.clusters * kinds.games,
+                kinds.clusters * kinds.games**2,
+                lead * kinds.games,
+                kinds.clusters,
+            )
+        ]
+    total, square, games, sizes, mixed, clusters = found
+    told = {}
+    for (first, second), score in sorted(evidence.pairs.items()):
+        at_pair = first * size + second
+        mean = total[at_pair] / games[at_pair]
+        around = square[at_pair] - 2 * mean * mixed[at_pair] + mean**2 * sizes[at_pair]
+        value, variance = ratio(total[at_pair], games[at_pair], around, clusters[at_pair])
+        freedom = np.array(max(1.0, clusters[at_pair] - 1))
+        half = float(quantile(freedom) * np.sqrt(variance))
+        told[first, second] = estimate(float(value), half, score.blocks)
+    return told

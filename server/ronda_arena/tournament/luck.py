@@ -1,0 +1,80 @@
+"""What was luck: the points that one and the same player makes in all seats on the same deals.
+
+The reference is the bot `greedy`, played here on the state itself instead of on views: the decks
+are all it takes, and they are read when a game is over. It never asks what the bots did with them,
+so what it scores can be taken from their margins without favour: over all deals no seat is better
+off, because the first dealer is drawn evenly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from ronda_bots import points
+from ronda_core import hand as hands
+from ronda_core.cards import STEP
+from ronda_core.hand import Hand, Phase
+from ronda_core.record import HandRecord
+from ronda_core.rules import PRESETS, Settings, settings
+from ronda_core.state import set_kind
+
+
+def luck(rules: str, players: int, dealt: Sequence[HandRecord]) -> tuple[int, ...]:
+    """Return the points by side that the reference makes on the decks of these hands.
+
+    Every hand is played to its end, as if nothing came before it.
+    """
+    one = _one_hand(rules, players)
+    total = [0] * one.sides
+    for hand in dealt:
+        for side, scored in enumerate(reference(one, hand.dealer, hand.deck).scores):
+            total[side] += scored
+    return tuple(total)
+
+
+def reference(one: Settings, dealer: int, deck: Sequence[int]) -> Hand:
+    """Return the hand as the reference plays it in all seats."""
+    hand, _ = hands.deal(one, 1, dealer, deck, (0,) * one.sides)
+    while hand.phase is not Phase.OVER:
+        if hand.phase is Phase.DECLARE:
+            for seat in range(one.players):
+                hands.declare(hand, seat, set_kind(hand, seat) is not None)
+        else:
+            hands.play(hand, _card(one, hand))
+    return hand
+
+
+def _card(one: Settings, hand: Hand) -> int:
+    """Return what `greedy` plays: most points now, then most cards, then the lowest rank."""
+    held = hand.hands[hand.turn]
+    if len(held) == 1:
+        return held[0]
+    at = _spot(hand)
+    best, found = (-100, -1), 0
+    for card in sorted(held, key=_by_rank):
+        gain, _ = points.play(one, at, STEP[card])
+        worth = gain.points, gain.cards
+        if worth > best:
+            best, found = worth, card
+    return found
+
+
+def _spot(hand: Hand) -> points.Spot:
+    table = 0
+    for step, card in enumerate(hand.table):
+        if card:
+            table |= 1 << step
+    made = len(hand.plays)
+    if hand.chain_step < 0 or hand.chain_link == 3:
+        return points.Spot(table, -1, 0, 0, made)
+    return points.Spot(table, hand.chain_step, hand.chain_link, len(hand.pack), made)
+
+
+def _by_rank(card: int) -> tuple[int, int]:
+    return STEP[card], card
+
+
+@lru_cache(maxsize=16)
+def _one_hand(rules: str, players: int) -> Settings:
+    return settings(rules, players, length=1 if PRESETS[rules].targets else 0)

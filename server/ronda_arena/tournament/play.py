@@ -1,0 +1,134 @@
+"""How one game of a block is played: from a task to its record."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Final
+
+from ronda_arena.clock import Clock
+from ronda_arena.isolation import IsolationError, Level, WorkerLostError
+from ronda_arena.seating import InProcess, Isolated, Seating
+from ronda_arena.table import Place, play_match
+from ronda_arena.timed import TimedSeat, TimedSeating
+from ronda_arena.tournament.entrants import seats
+from ronda_arena.tournament.luck import luck
+from ronda_arena.tournament.results import Blame, Game
+from ronda_arena.tournament.spec import Plan
+from ronda_arena.tournament.tasks import Contract, Played, Task, Thought
+from ronda_arena.worker.nursery import Nursery
+from ronda_bots.installed import OURS
+from ronda_bots.registry import BotInfo, Registry
+from ronda_core.fair import Dealer, Entry
+from ronda_core.record import Record, write
+
+Play = Callable[[Task], Played]
+
+WEAK: Final = "RONDA_ALLOW_WEAK_ISOLATION"
+
+
+@contextmanager
+def table(contract: Contract, registry: Registry) -> Iterator[Play]:
+    """Yield what plays the games of a contract in this process, with bots in workers of its own.
+
+    `BotNotFoundError` if a bot of the plan is not installed here in that version;
+    `IsolationError` if this machine cannot run it as the plan wants.
+    """
+    plan = contract.plan
+    bots = {identity: registry.find(identity) for identity in plan.roster}
+    rules = plan.settings
+    clock = Clock.parse(plan.clock) if plan.clock else None
+    entries = [Entry(identity) for identity in plan.roster]
+    with seating(plan, tuple(bots.values())) as seated:
+
+        def play(task: Task) -> Played:
+            timed = TimedSeating(seated)
+            began = time.perf_counter()
+            at_table = [plan.entrants[at] for at in task.entrants]
+            place = Place(plan.id, task.block, task.rotation)
+            try:
+                record = play_match(
+                    game_id(plan.id, task),
+                    rules,
+                    [bots[name] for name in seats(at_table, task.rotation, plan.players)],
+                    contract.master,
+                    now=_now,
+                    place=place,
+                    entries=entries,
+                    seating=timed,
+                    clock=clock,
+                    rated=plan.rated,
+                )
+            except WorkerLostError as lost:
+                return Played(task, None, None, str(lost), seconds=time.perf_counter() - began)
+            dealer = Dealer(contract.master, place.scope, entries, plan.players).first_dealer()
+            return Played(
+                task,
+                _game(record, task, dealer, plan),
+                write(sealed(record)),
+                None,
+                tuple(map(_thought, timed.seats)),
+                time.perf_counter() - began,
+            )
+
+        yield play
+
+
+@contextmanager
+def seating(plan: Plan, bots: Sequence[BotInfo]) -> Iterator[Seating]:
+    """Yield what seats the bots of a plan.
+
+    `auto` keeps ronda's own in this process where nothing is timed or rated, and everybody else's
+    in a sandbox, or on a machine that has none as processes. What is asked for by name is not done
+    by less, and what is rated is always in a sandbox.
+    """
+    auto = plan.isolation == "auto"
+
+    def ours(info: BotInfo) -> bool:
+        here = info.bot_class is not None and info.distribution == OURS
+        return auto and here and plan.clock is None and not plan.rated
+
+    if plan.rated and plan.isolation in ("trusted", "process"):
+        raise IsolationError("what is rated runs in a sandbox: leave the isolation out")
+    if plan.isolation == "trusted" or all(map(ours, bots)):
+        yield InProcess()
+        return
+    want = Level.SANDBOX if auto else Level(plan.isolation)
+    weak = not plan.rated and (auto or bool(os.environ.get(WEAK)))
+    with Nursery() as nursery:
+        yield Isolated(nursery, want=want, minimum=Level.PROCESS if weak else want, trusted=ours)
+
+
+def game_id(tournament: str, task: Task) -> str:
+    """Return the id of a game's match."""
+    return f"{tournament}-{task.block}-{task.rotation}"
+
+
+def sealed(record: Record) -> Record:
+    """Return a record without its master: others of the block are still to be played."""
+    assert record.fair is not None
+    return replace(record, fair=replace(record.fair, master=None))
+
+
+def _game(record: Record, task: Task, dealer: int, plan: Plan) -> Game:
+    fault = record.fault
+    return Game(
+        rotation=task.rotation,
+        dealer=dealer,
+        hands=len(record.hands),
+        scores=record.score,
+        winner=record.winner,
+        fault=None if fault is None else Blame(fault.seat, fault.cause),
+        luck=luck(plan.rules, plan.players, record.hands) if plan.luck else None,
+    )
+
+
+def _thought(seat: TimedSeat) -> Thought:
+    return Thought(seat.identity, seat.decisions, seat.seconds, seat.longest)
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

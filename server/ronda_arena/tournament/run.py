@@ -1,0 +1,129 @@
+"""A tournament from where it stands to its end: schedule, executor, store, and when to stop."""
+
+from __future__ import annotations
+
+import faulthandler
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Final, NamedTuple
+
+from ronda_arena.tournament.executors import Executor, ExecutorError
+from ronda_arena.tournament.formats import tasks
+from ronda_arena.tournament.formats.choice import format_of
+from ronda_arena.tournament.ledger import Ledger
+from ronda_arena.tournament.stops import stop_rule
+from ronda_arena.tournament.store import Store
+from ronda_arena.tournament.tasks import Task
+
+MOST_ATTEMPTS: Final = 20
+"""At one game, before the machine is taken to be unfit."""
+
+_STDERR: Final = 2
+"""The descriptor: whatever has taken the place of `sys.stderr` may have none."""
+
+
+class Standing(NamedTuple):
+    """How far a run has come."""
+
+    blocks: int
+    """That count: whole, and all before them too."""
+    planned: int | None
+    """None where that depends on results."""
+    games: int
+    """That are over, all in all."""
+    lost: int
+    """That were lost by no fault of a bot since this run began; they are played again."""
+
+
+Tell = Callable[[Standing], None]
+
+
+class Run:
+    """One tournament that is played, or goes on."""
+
+    def __init__(
+        self, store: Store, *, tell: Tell = lambda _: None, patience: float | None = None
+    ) -> None:
+        """Read how it stands.
+
+        `tell` is told after each few games. Where no game ends for `patience` seconds, something
+        of ours hangs: what every thread does is printed, and the process ends.
+        """
+        self._store = store
+        self._tell = tell
+        self._patience = patience
+        self._games = 0
+        self._lost = 0
+        self._again: deque[Task] = deque()
+        self._attempts = store.attempts()
+        self._format = format_of(store.plan)
+        self.ledger = Ledger(store.plan, self._format, stop_rule(store.plan))
+        for task, game in store.games():
+            self._games += 1
+            self.ledger.take(task, game)
+
+    @property
+    def standing(self) -> Standing:
+        """How far it has come."""
+        return Standing(self.ledger.blocks, self._format.planned, self._games, self._lost)
+
+    def play(self, executor: Executor) -> None:
+        """Play what is left. Whatever ends it, what the store has is kept and not played again."""
+        try:
+            while not self.ledger.over:
+                self._play(executor, self._left())
+                while self._again and not self.ledger.over:
+                    self._play(executor, self._lost_ones())
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+
+    def _play(self, executor: Executor, left: Iterator[Task]) -> None:
+        self._wait()
+        with closing(executor.play(left)) as results:
+            for some in results:
+                self._wait()
+                for one in self._store.add(some):
+                    if one.game is None:
+                        self._once_more(one.task, one.lost or "")
+                    else:
+                        self._games += 1
+                        self.ledger.take(one.task, one.game)
+                self._tell(self.standing)
+                if self.ledger.over:
+                    return
+
+    def _left(self) -> Iterator[Task]:
+        """Yield the games of the round at hand that are not over, those that were lost first.
+
+        Both the schedule and the store are in order, so it takes no room to compare them.
+        """
+        ledger = self.ledger
+        assert ledger.round is not None
+        done = self._store.done(ledger.first)
+        next_done = next(done, None)
+        for task in tasks(self._store.plan, ledger.round, ledger.first):
+            yield from self._lost_ones()
+            place = task.block, task.rotation
+            if place == next_done:
+                next_done = next(done, None)
+                continue
+            yield task._replace(attempt=self._attempts.get(place, 0))
+
+    def _lost_ones(self) -> Iterator[Task]:
+        while self._again:
+            yield self._again.popleft()
+
+    def _once_more(self, task: Task, why: str) -> None:
+        """Let a game be played again that was lost by no fault of a bot."""
+        self._lost += 1
+        if task.attempt + 1 >= MOST_ATTEMPTS:
+            raise ExecutorError(
+                f"block {task.block}, rotation {task.rotation} was lost {MOST_ATTEMPTS} times by no"
+                f" fault of a bot, the last time so: {why}"
+            )
+        self._again.append(task._replace(attempt=task.attempt + 1))
+
+    def _wait(self) -> None:
+        if self._patience is not None:
+            faulthandler.dump_traceback_later(self._patience, exit=True, file=_STDERR)

@@ -1,0 +1,220 @@
+"""What a tournament is: who plays whom, by which rules, how long and under which conditions.
+
+A spec is what a person writes, as flags or TOML; a plan is what comes of it, with every bot known
+by name and version and every default spelled out. A plan holds no secret: it is written down
+beside the results, and a run that is to go on must have the same one.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+
+from ronda_arena.clock import Clock
+from ronda_arena.tournament.entrants import TEAM, Entrant, rotations, sides
+from ronda_core.rules import RulesError, Settings, settings
+
+Format = Literal["round-robin", "gauntlet", "swiss", "knockout", "list"]
+Isolation = Literal["auto", "trusted", "process", "sandbox"]
+
+_MOST_BOTS: Final = 200
+_Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+_Count = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
+
+
+class SpecError(ValueError):
+    """A tournament that cannot be played as it is described; says what to change."""
+
+
+class Stop(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
+    """When to stop before all blocks are played. None of these: play them all."""
+
+    precision: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Stop when every rating is known to within this many points: half of its interval."""
+    sequential: Annotated[float, msgspec.Meta(gt=0, lt=0.5)] | None = None
+    """Of two entrants: stop when one is shown to be stronger. The chance that of two equals one is
+    called so, both ways together: 0.05 is usual."""
+
+
+class Spec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
+    """What a person asks for."""
+
+    bots: tuple[str, ...]
+    """Names, or name@version; at four players also teams of two: ``careful+solver``."""
+    format: Format = "round-robin"
+    name: _Name = "tournament"
+    rules: str = "playtash"
+    players: Literal[2, 3, 4] = 2
+    target: int | None = None
+    hands: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Play so many hands a match instead of to a target; 0: a whole match."""
+    blocks: _Count = 20
+    """A pairing: of a round, in formats with rounds."""
+    rounds: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
+    """Of Swiss; 0: as many as it takes to tell the first, log2 of the entrants, rounded up."""
+    challengers: Annotated[int, msgspec.Meta(ge=1)] = 1
+    """Of a gauntlet: how many of the first entrants meet all others, and not each other."""
+    pairings: tuple[tuple[str, ...], ...] = ()
+    """Of a list: who meets, in this order."""
+    seed: int | None = None
+    """Make it repeatable; then nothing of it is rated."""
+    clock: str | None = None
+    """As ``0.5+10``: seconds a decision and a bank a match."""
+    isolation: Isolation = "auto"
+    rated: bool = False
+    luck: bool = True
+    """Play each deal with a reference bot too, to tell what was luck."""
+    stop: Stop = Stop()
+
+
+class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What is played: a spec with everything decided."""
+
+    id: str
+    format: Format
+    rules: str
+    players: int
+    target: int
+    """0: none."""
+    length: int
+    """Hands a match; 0: to the target."""
+    entrants: tuple[Entrant, ...]
+    """In the order of the spec."""
+    blocks: int
+    rounds: int
+    challengers: int
+    pairings: tuple[tuple[int, ...], ...]
+    """Of a list: places in `entrants`."""
+    seeded: bool
+    clock: str | None
+    isolation: Isolation
+    rated: bool
+    luck: bool
+    stop: Stop
+
+    @property
+    def settings(self) -> Settings:
+        """Return what every match is played by."""
+        return settings(self.rules, self.players, self.target or None, self.length)
+
+    @property
+    def roster(self) -> tuple[str, ...]:
+        """Return the identities of all bots, each once, sorted: the context of the deals."""
+        return tuple(sorted({member for entrant in self.entrants for member in entrant.members}))
+
+    def games_of(self, entrants: Sequence[int]) -> int:
+        """Return how many games a block of these entrants has."""
+        return rotations([self.entrants[at] for at in entrants], self.players)
+
+    @property
+    def unit(self) -> str:
+        """What margins are a number of points of."""
+        return "hand" if not self.target else "game"
+
+    @property
+    def hands_a_game(self) -> int:
+        """Hands by which margins are divided: where their number is fixed, it is told a hand."""
+        return 1 if self.target else max(1, self.length)
+
+
+def data(text: str) -> dict[str, Any]:
+    """Return the plain values that TOML holds, or raise `SpecError`."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"this is no TOML: {error}") from None
+
+
+def of(values: dict[str, Any]) -> Spec:
+    """Return the spec of plain values, or raise `SpecError`."""
+    try:
+        return msgspec.convert(values, Spec)
+    except msgspec.ValidationError as error:
+        raise SpecError(str(error).replace("Object contains", "there is an")) from None
+
+
+def plan(spec: Spec, identity: Callable[[str], str], token: Callable[[], str]) -> Plan:
+    """Return what `spec` comes to.
+
+    `identity` finds the name@version that a name means, `token` makes the part of the id that
+    tells two tournaments without a seed apart. `SpecError` for what cannot be played.
+    """
+    rules = _rules(spec)
+    entrants = tuple(_entrant(text, spec.players, identity) for text in spec.bots)
+    names = [entrant.name for entrant in entrants]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise SpecError(f"every entrant takes part once, but {min(twice)} is there twice")
+    _check_count(spec, len(entrants))
+    if spec.rated and spec.seed is not None:
+        raise SpecError("a seed makes the deals known: what is rated has none")
+    if spec.stop.sequential is not None and (len(entrants) != 2 or spec.format != "round-robin"):
+        raise SpecError("a sequential test is about two entrants: name two, or take a precision")
+    if spec.clock is not None:
+        try:
+            Clock.parse(spec.clock)
+        except ValueError as problem:
+            raise SpecError(f"clock: {problem}") from None
+    return Plan(
+        id=spec.name if spec.seed is not None else f"{spec.name}-{token()}",
+        format=spec.format,
+        rules=spec.rules,
+        players=spec.players,
+        target=rules.target,
+        length=rules.length,
+        entrants=entrants,
+        blocks=spec.blocks,
+        rounds=spec.rounds,
+        challengers=spec.challengers,
+        pairings=tuple(_pairing(one, names, spec, identity) for one in spec.pairings),
+        seeded=spec.seed is not None,
+        clock=spec.clock,
+        isolation=spec.isolation,
+        rated=spec.rated,
+        luck=spec.luck,
+        stop=spec.stop,
+    )
+
+
+def _rules(spec: Spec) -> Settings:
+    try:
+        return settings(spec.rules, spec.players, spec.target, spec.hands)
+    except RulesError as error:
+        raise SpecError(f"{error.field}: {error}") from None
+
+
+def _entrant(text: str, players: int, identity: Callable[[str], str]) -> Entrant:
+    members = tuple(identity(name) for name in text.split(TEAM))
+    if len(members) > 1 and players != 4:
+        raise SpecError(f"{text} is a team: teams play at four seats")
+    if len(members) > 2:
+        raise SpecError(f"{text}: a team has two bots")
+    return Entrant(members[:1] if len(set(members)) == 1 else members)
+
+
+def _check_count(spec: Spec, count: int) -> None:
+    table = sides(spec.players)
+    if not table <= count <= _MOST_BOTS:
+        raise SpecError(f"{spec.players} players need {table} to {_MOST_BOTS} entrants")
+    if spec.format == "gauntlet" and count - spec.challengers < table - 1:
+        raise SpecError(f"a gauntlet of {spec.challengers} needs {table - 1} more to be met")
+    if spec.format == "knockout" and table == 3 and count % 2 == 0:
+        raise SpecError("a knockout at three seats needs an odd number: each table sends two home")
+    if (spec.format == "list") != bool(spec.pairings):
+        raise SpecError("pairings belong to the format list, and it needs them")
+
+
+def _pairing(
+    names: Sequence[str], entrants: Sequence[str], spec: Spec, identity: Callable[[str], str]
+) -> tuple[int, ...]:
+    table = sides(spec.players)
+    found = [_entrant(name, spec.players, identity).name for name in names]
+    unknown = [name for name in found if name not in entrants]
+    if unknown:
+        raise SpecError(f"pairings: {unknown[0]} is none of the bots")
+    if len(set(found)) != table or len(found) != table:
+        raise SpecError(f"pairings: {table} different entrants meet at {spec.players} seats")
+    return tuple(entrants.index(name) for name in found)

@@ -1,0 +1,278 @@
+"""What is known of a tournament, on disk: its plan, its secret, and every game that is over.
+
+What `add` has taken is there after any death of this process or of the machine. A game is unique
+by tournament, block, rotation and attempt, and of its attempts one counts, so nothing is lost and
+nothing is counted twice, whoever hands it in again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self
+
+import msgspec
+from sqlalchemy import URL, Engine, create_engine, event, func, insert, select, tuple_
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+
+from ronda_arena.tournament import schema
+from ronda_arena.tournament.results import Block, Game
+from ronda_arena.tournament.spec import Plan
+from ronda_arena.tournament.tasks import Contract, Played, Task, Thought
+
+_PAGE: Final = 1000
+"""Rows that are read at a time."""
+
+
+class StoreError(Exception):
+    """A folder or database that this tournament cannot be kept in; says what to do."""
+
+
+class Lost(NamedTuple):
+    """A game that was begun and lost by no fault of a bot."""
+
+    block: int
+    rotation: int
+    attempt: int
+    why: str
+
+
+class Store:
+    """One tournament in one database."""
+
+    def __init__(self, engine: Engine, contract: Contract) -> None:
+        self._engine = engine
+        self.contract = contract
+        self.plan = contract.plan
+
+    def add(self, played: Iterable[Played]) -> list[Played]:
+        """Keep what was played, all or nothing; return what was not known yet.
+
+        When it returns, it is on disk. `StoreError` where it cannot be written: nothing is lost
+        that was kept before.
+        """
+        played = list(played)
+        try:
+            try:
+                with self._engine.begin() as connection:
+                    connection.execute(insert(schema.game), [self._row(one) for one in played])
+            except IntegrityError:
+                return self._add_unknown(played)
+        except SQLAlchemyError as error:
+            raise StoreError(f"results cannot be written: {_words(error)}") from None
+        return played
+
+    def _add_unknown(self, played: Iterable[Played]) -> list[Played]:
+        """Keep what was not handed in before: of that the first counts."""
+        new = []
+        with self._engine.begin() as connection:
+            for one in played:
+                with contextlib.suppress(IntegrityError), connection.begin_nested():  # it is known
+                    connection.execute(insert(schema.game), self._row(one))
+                    new.append(one)
+        return new
+
+    def done(self, first_block: int = 0) -> Iterator[tuple[int, int]]:
+        """Yield block and rotation of every game that is over, in schedule order."""
+        for row in self._rows(first_block=first_block):
+            yield row.block, row.rotation
+
+    def games(self) -> Iterator[tuple[Task, Game]]:
+        """Yield every game that is over, in schedule order."""
+        columns = schema.game.c
+        for row in self._rows(columns.attempt, columns.entrants, columns.game):
+            entrants = msgspec.json.decode(row.entrants, type=tuple[int, ...])
+            task = Task(row.block, entrants, row.rotation, row.attempt)
+            yield task, msgspec.json.decode(row.game, type=Game)
+
+    def attempts(self) -> dict[tuple[int, int], int]:
+        """Return how often games that are still to be played were begun and lost."""
+        columns = schema.game.c
+        asked = (
+            select(columns.block, columns.rotation, func.count().label("lost"))
+            .where(columns.tournament == self.plan.id)
+            .group_by(columns.block, columns.rotation)
+            .having(func.count(columns.game) == 0)
+        )
+        with self._engine.connect() as connection:
+            return {(row.block, row.rotation): row.lost for row in connection.execute(asked)}
+
+    def blocks(self, end: int | None = None) -> Iterator[Block]:
+        """Yield the blocks before `end` whose last game is over, in schedule order."""
+        for number, group in groupby(self.games(), key=lambda one: one[0].block):
+            if end is not None and number >= end:
+                return
+            found = list(group)
+            entrants = found[0][0].entrants
+            if len(found) == self.plan.games_of(entrants):
+                yield Block(number, entrants, tuple(game for _, game in found))
+
+    def records(self) -> Iterator[tuple[int, str]]:
+        """Yield block and record of every game that is over, in schedule order, sealed."""
+        columns = schema.game.c
+        for row in self._rows(columns.block, columns.record):
+            yield row.block, row.record
+
+    def thoughts(self) -> Iterator[tuple[int, float, tuple[Thought, ...]]]:
+        """Yield block, seconds and thoughts of every game that is over, in schedule order."""
+        columns = schema.game.c
+        for row in self._rows(columns.block, columns.seconds, columns.thoughts):
+            yield (
+                row.block,
+                row.seconds,
+                msgspec.json.decode(row.thoughts, type=tuple[Thought, ...]),
+            )
+
+    def lost(self) -> int:
+        """Return how many games were begun and lost by no fault of a bot."""
+        columns = schema.game.c
+        asked = select(func.count()).where(
+            columns.tournament == self.plan.id, columns.game.is_(None)
+        )
+        with self._engine.connect() as connection:
+            return int(connection.execute(asked).scalar_one())
+
+    def _rows(self, *columns: Any, first_block: int = 0) -> Iterator[Any]:
+        """Yield games that are over, a page at a time: no read stays open while others write."""
+        keys = schema.game.c
+        after = (first_block, -1)
+        while True:
+            asked = (
+                select(keys.block, keys.rotation, *columns)
+                .where(keys.tournament == self.plan.id, keys.game.is_not(None))
+                .where(tuple_(keys.block, keys.rotation) > after)  # as one: the index knows where
+                .order_by(keys.block, keys.rotation)
+                .limit(_PAGE)
+            )
+            with self._engine.connect() as connection:
+                page = connection.execute(asked).all()
+            yield from page
+            if len(page) < _PAGE:
+                return
+            after = page[-1].block, page[-1].rotation
+
+    def _row(self, played: Played) -> dict[str, object]:
+        task = played.task
+        return {
+            "tournament": self.plan.id,
+            "block": task.block,
+            "rotation": task.rotation,
+            "attempt": task.attempt,
+            "entrants": msgspec.json.encode(task.entrants),
+            "game": None if played.game is None else msgspec.json.encode(played.game),
+            "record": played.record,
+            "lost": played.lost,
+            "thoughts": msgspec.json.encode(played.thoughts),
+            "seconds": played.seconds,
+        }
+
+
+@contextlib.contextmanager
+def claim(folder: Path) -> Iterator[Folder]:
+    """Have a tournament's folder for this process alone; it is made if it is not there.
+
+    `StoreError` if another process has it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StoreError(f"another process plays the tournament in {folder}") from None
+        with Folder(folder) as held:
+            yield held
+    finally:
+        os.close(file)
+
+
+class Folder:
+    """Where a local tournament is kept: its state, and what is written from it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._engine: Engine | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._engine is not None:
+            self._engine.dispose()
+
+    @property
+    def state(self) -> Path:
+        """The database."""
+        return self.path / "state.db"
+
+    def find(self) -> Store | None:
+        """Return the tournament that is kept here, or None; `StoreError` if it cannot be read."""
+        if not self.state.exists():
+            return None
+        engine = self._open()
+        try:
+            with engine.connect() as connection:
+                version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+                if version == 0:  # it died before anything was written
+                    return None
+                if version != schema.VERSION:
+                    raise StoreError(f"{self.state} was written by another version of ronda")
+                row = connection.execute(select(schema.tournament)).one_or_none()
+        except SQLAlchemyError as error:
+            raise StoreError(f"{self.state} cannot be read: {_words(error)}") from None
+        if row is None:
+            return None
+        try:
+            plan = msgspec.json.decode(row.plan, type=Plan)
+        except msgspec.MsgspecError:
+            raise StoreError(f"the plan in {self.state} cannot be read") from None
+        return Store(engine, Contract(plan, row.master))
+
+    def begin(self, contract: Contract) -> Store:
+        """Keep a new tournament here."""
+        if not self.state.exists():
+            self.state.touch(mode=0o600)  # it holds the secret that deals come from
+        engine = self._open()
+        row = {
+            "id": contract.plan.id,
+            "plan": msgspec.json.encode(contract.plan),
+            "master": contract.master,
+        }
+        try:
+            with engine.begin() as connection:
+                schema.metadata.create_all(connection)
+                connection.execute(insert(schema.tournament), row)
+                connection.exec_driver_sql(f"PRAGMA user_version = {schema.VERSION}")
+        except SQLAlchemyError as error:
+            raise StoreError(f"{self.state} cannot be written: {_words(error)}") from None
+        return Store(engine, contract)
+
+    def _open(self) -> Engine:
+        if self._engine is None:
+            self._engine = create_engine(URL.create("sqlite", database=str(self.state)))
+            event.listen(self._engine, "connect", _prepare)
+            event.listen(self._engine, "begin", _begin)
+        return self._engine
+
+
+def _prepare(connection: Any, _record: Any) -> None:
+    """Commit to disk, and leave transactions to SQLAlchemy: the driver begins none for DDL."""
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA busy_timeout = 10000")
+    cursor.close()
+
+
+def _begin(connection: Any) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+def _words(error: SQLAlchemyError) -> str:
+    """Return what the driver says, without the statement: its values are secret."""
+    return str(getattr(error, "orig", None) or type(error).__name__)

@@ -1,0 +1,59 @@
+"""What a tournament hands to whoever plays for it, and what it gets back.
+
+All of it may cross from one process or machine to another of ours; no bot ever sees any of it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ronda_arena.tournament.results import Game
+from ronda_arena.tournament.spec import Plan
+
+
+class Contract(NamedTuple):
+    """What every game of a tournament is played under."""
+
+    plan: Plan
+    master: bytes
+    """Secret until the last game of the last block is over."""
+
+    def __repr__(self) -> str:
+        return f"<Contract of {self.plan.id}>"
+
+
+class Task(NamedTuple):
+    """One game that is to be played."""
+
+    block: int
+    entrants: tuple[int, ...]
+    """Places in the plan's entrants."""
+    rotation: int
+    attempt: int = 0
+    """How often it was begun and lost by no fault of a bot."""
+
+
+class Thought(NamedTuple):
+    """What the decisions of one bot in one game took: timing, which no two runs share."""
+
+    bot: str
+    decisions: int
+    seconds: float
+    longest: float
+
+
+class Played(NamedTuple):
+    """What came of a task: a game and its record, or why it was lost."""
+
+    task: Task
+    game: Game | None
+    record: str | None
+    """Its line of JSON, sealed: it does not hold the master."""
+    lost: str | None = None
+    """Why there is no game, by no fault of a bot: it has to be played again."""
+    thoughts: tuple[Thought, ...] = ()
+    seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        what = "lost" if self.game is None else "over"
+        return f"<Played: block {self.task.block}, rotation {self.task.rotation}, {what}>"

@@ -1,0 +1,94 @@
+"""What a block is worth to each of its entrants, and what a forfeit costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ronda_arena.tournament.entrants import side
+from ronda_arena.tournament.results import (
+    Blame,
+    Block,
+    Game,
+    ahead,
+    guilty_entrant,
+    margins,
+    position,
+    shares,
+)
+from ronda_core.match import Cause
+
+points = st.integers(0, 60)
+
+
+def game(rotation: int, *scores: int, fault: int | None = None, dealer: int = 0) -> Game:
+    best = max(scores)
+    among = [at for at, score in enumerate(scores) if score == best]
+    winner = among[0] if len(among) == 1 else None
+    blame = None if fault is None else Blame(fault, Cause.CRASH)
+    return Game(rotation, dealer, 5, scores, winner, blame)
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> Block:
+    count = draw(st.sampled_from([2, 3]))
+    games = []
+    for rotation in range(draw(st.sampled_from([2, 4])) if count == 2 else 3):
+        scores = tuple(draw(points) for _ in range(count))
+        fault = draw(st.none() | st.integers(0, count - 1))
+        games.append(game(rotation, *scores, fault=fault))
+    return Block(0, tuple(range(count)), tuple(games))
+
+
+def test_rotations_take_back_what_the_seat_gave() -> None:
+    block = Block(0, (0, 1), (game(0, 41, 30), game(1, 41, 30)))
+    assert margins(block) == ((11, -11), (-11, 11))
+
+
+def test_three_sides_are_ahead_of_the_mean_of_the_others() -> None:
+    assert ahead((10, 4, 0)) == (8, -1, -7)
+
+
+@given(blocks())
+def test_what_one_is_ahead_the_others_are_behind(block: Block) -> None:
+    for margin in margins(block):
+        assert sum(margin) == pytest.approx(0)
+
+
+@given(blocks())
+def test_nobody_gains_by_a_forfeit(block: Block) -> None:
+    count = len(block.entrants)
+    told = margins(block)
+    for at, one in enumerate(block.games):
+        plain = ahead(one.scores)
+        if one.fault is None:
+            assert told[at] == tuple(plain[side(e, one.rotation, count)] for e in range(count))
+            continue
+        guilty = guilty_entrant(one, count)
+        worst = [plain[side(guilty, one.rotation, count)]]
+        worst += [told[i][guilty] for i, other in enumerate(block.games) if other.fault is None]
+        assert told[at][guilty] == min(worst)
+        for entrant in range(count):
+            if entrant != guilty:
+                assert told[at][entrant] >= plain[side(entrant, one.rotation, count)] - 1e-9
+
+
+@given(blocks())
+def test_a_win_is_shared_out_whole_and_the_guilty_have_no_part_of_a_draw(block: Block) -> None:
+    for one in block.games:
+        count = len(block.entrants)
+        drawn = replace(one, winner=None)
+        for told in (shares(one, count), shares(drawn, count)):
+            assert sum(told) == pytest.approx(1)
+        if one.fault is not None:
+            assert shares(drawn, count)[guilty_entrant(one, count)] == 0
+
+
+def test_a_place_is_told_from_the_first_dealer() -> None:
+    one = game(1, 3, 2, 1, dealer=2)
+    assert [position(entrant, one, 3) for entrant in range(3)] == [2, 0, 1]
+    four = game(1, 3, 2, dealer=3)  # seats 1 and 3 are side 1, which deals
+    assert [position(entrant, four, 2) for entrant in range(2)] == [0, 1]

@@ -1,0 +1,220 @@
+"""`ronda tournament`: what a folder holds when it is over, and how one goes on."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Run, environment
+
+from ronda_core.record import read
+from ronda_core.verify import verify
+
+HERE = "--executor=in-process"
+SMALL = ("--bots=random,greedy", "--rules=arabic", "--blocks=4", "--seed=5", HERE)
+
+
+def play(run: Run, folder: Path, *flags: str) -> Any:
+    return run("tournament", "run", *flags, "--out", str(folder))
+
+
+def report(folder: Path) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((folder / "report.json").read_text())
+    del told["timing"]
+    return told
+
+
+def records(folder: Path) -> list[str]:
+    lines = (folder / "records.jsonl").read_text().splitlines()
+    return [line.replace(read(line).start, "").replace(read(line).end, "") for line in lines]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small tournament, played in one go by the real command."""
+    folder = tmp_path_factory.mktemp("whole") / "t"
+    command = [sys.executable, "-m", "ronda_cli", "tournament", "run", *SMALL, f"--out={folder}"]
+    subprocess.run(command, check=True, capture_output=True, env=environment())
+    return folder
+
+
+def test_the_folder_holds_proven_records_and_a_report_in_three_forms(whole: Path, run: Run) -> None:
+    files = {path.name for path in whole.iterdir()}
+    assert files >= {"records.jsonl", "report.json", "report.html", "state.db"}
+    lines = (whole / "records.jsonl").read_text().splitlines()
+    assert len(lines) == 8
+    assert all(verify(read(line)).proven for line in lines)
+    assert [(read(line).block, read(line).rotation) for line in lines] == [
+        (block, rotation) for block in range(4) for rotation in range(2)
+    ]
+    told = report(whole)
+    assert told["state"] == "finished"
+    assert {row["entrant"] for row in told["ratings"]} == {"random@1.0.0", "greedy@1.0.0"}
+    assert "<html" in (whole / "report.html").read_text()
+    assert run("verify", str(whole / "records.jsonl")).exit_code == 0
+
+
+def test_the_same_command_again_plays_nothing_and_tells_the_same(
+    whole: Path, run: Run, tmp_path: Path
+) -> None:
+    before = (whole / "records.jsonl").read_bytes(), report(whole)
+    again = play(run, whole, *SMALL, "-o", "json")
+    assert again.exit_code == 0
+    told = json.loads(again.stdout)
+    del told["timing"]
+    assert told == report(whole)
+    assert ((whole / "records.jsonl").read_bytes(), report(whole)) == before
+    assert play(run, whole, HERE).exit_code == 0  # the folder alone says it all
+
+
+def test_the_same_seed_gives_the_same_in_another_folder_and_in_other_processes(
+    whole: Path, run: Run, tmp_path: Path
+) -> None:
+    flags = [flag for flag in SMALL if flag != HERE]
+    command = [sys.executable, "-m", "ronda_cli", "tournament", "run", *flags]
+    command += [f"--out={tmp_path / 't'}", "--executor=local", "--workers=2"]
+    subprocess.run(command, check=True, capture_output=True, env=environment())
+    assert records(tmp_path / "t") == records(whole)
+    assert report(tmp_path / "t") == report(whole)
+
+
+@pytest.mark.parametrize(
+    ("flags", "problem"),
+    [
+        (("--blocks=5",), "blocks was 4 and is now 5"),
+        (("--seed=6",), "the seed was another one"),
+        (("--bots=random,careful",), "the bots were random@1.0.0, greedy@1.0.0"),
+        (("--rules=cafe",), "rules was arabic and is now cafe"),
+        (("--precision=1",), "stop was"),
+    ],
+)
+def test_another_tournament_in_its_place_is_refused_and_nothing_is_lost(
+    whole: Path, run: Run, flags: tuple[str, ...], problem: str
+) -> None:
+    before = report(whole)
+    result = play(run, whole, *SMALL, *flags)
+    assert result.exit_code == 2
+    assert problem in result.stderr
+    assert "--out alone" in result.stderr
+    assert report(whole) == before
+
+
+def test_a_file_says_the_same_as_flags_and_flags_come_first(
+    whole: Path, run: Run, tmp_path: Path
+) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text('bots = ["random", "greedy"]\nrules = "arabic"\nblocks = 9\nseed = 5\n')
+    result = play(run, tmp_path / "t", str(spec), "--blocks=4", HERE)
+    assert result.exit_code == 0, result.stderr
+    assert records(tmp_path / "t") == records(whole)
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "problem"),
+    [
+        ((), 2, "say who takes part"),
+        (("--bots=random",), 2, "2 to 200"),
+        (("--bots=random,nobody",), 2, "no bot 'nobody'"),
+        (("--bots=random,greedy", "--players=3"), 2, "players"),
+        (("--bots=random,greedy+careful",), 2, "four seats"),
+        (("--blocks=3",), 2, "--bots"),
+        (("--bots=random,greedy", "--executor=dask"), 2, "--scheduler"),
+        (("--bots=random,greedy", "--workers=2", HERE), 2, "--workers"),
+        (("--bots=random,greedy", "--rated", "--seed=1"), 2, "seed"),
+    ],
+)
+def test_what_cannot_be_played_is_said_and_makes_no_folder_to_stumble_over(
+    run: Run, tmp_path: Path, flags: tuple[str, ...], code: int, problem: str
+) -> None:
+    result = play(run, tmp_path / "t", *flags)
+    assert result.exit_code == code
+    assert problem in result.stderr
+    assert play(run, tmp_path / "t", *SMALL).exit_code == 0
+
+
+def test_a_file_that_is_no_spec_is_told_with_its_name(run: Run, tmp_path: Path) -> None:
+    spec = tmp_path / "spec.toml"
+    for text, problem in (("bots = [", "TOML"), ('bot = "x"', "bot"), ("bots = 3", "bots")):
+        spec.write_text(text)
+        result = play(run, tmp_path / "t", str(spec))
+        assert result.exit_code == 2
+        assert "spec.toml" in result.stderr
+        assert problem in result.stderr
+
+
+def test_csv_has_a_line_for_each_entrant(whole: Path, run: Run) -> None:
+    told = run("tournament", "show", str(whole), "-o", "csv").stdout
+    rows = list(csv.DictReader(told.splitlines()))
+    assert [row["entrant"] for row in rows] == [row["entrant"] for row in report(whole)["ratings"]]
+
+
+def test_show_tells_what_run_told_and_writes_nothing(whole: Path, run: Run) -> None:
+    before = {path.name: path.stat().st_mtime_ns for path in whole.glob("re*")}
+    told = json.loads(run("tournament", "show", str(whole), "-o", "json").stdout)
+    del told["timing"]
+    assert told == report(whole)
+    assert {path.name: path.stat().st_mtime_ns for path in whole.glob("re*")} == before
+
+
+def test_show_of_a_folder_without_one_is_told(run: Run, tmp_path: Path) -> None:
+    result = run("tournament", "show", str(tmp_path))
+    assert result.exit_code == 2
+    assert "there is no tournament" in result.stderr
+
+
+def test_ctrl_c_stops_cleanly_and_names_the_command_that_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "t"
+    flags = ["--bots=random,greedy", "--rules=arabic", "--blocks=100000", "--seed=5"]
+    command = [sys.executable, "-m", "ronda_cli", "tournament", "run", *flags, f"--out={folder}"]
+    command += ["--executor=local", "--workers=1"]
+    driver = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    _until_some_are_kept(folder, driver)
+    driver.send_signal(signal.SIGINT)
+    out, told = driver.communicate(timeout=60)
+    assert driver.returncode == 130
+    assert not out
+    assert "blocks and" in told
+    assert told.rstrip().endswith(
+        f"go on with: ronda tournament run --out {folder} --executor=local --workers=1"
+    )
+    stopped = report(folder)
+    assert stopped["state"] == "running"
+    for line in (folder / "records.jsonl").read_text().splitlines():
+        record = read(line)
+        assert record.fair is not None
+        assert record.fair.master is None  # deals are still to be played
+
+
+def _until_some_are_kept(folder: Path, driver: subprocess.Popen[str]) -> None:
+    while driver.poll() is None:
+        try:
+            database = sqlite3.connect(f"file:{folder / 'state.db'}?mode=ro", uri=True)
+            if database.execute("SELECT count(*) FROM game").fetchone()[0]:
+                return
+        except sqlite3.OperationalError:  # it is not made yet
+            continue
+    raise AssertionError(driver.stderr.read() if driver.stderr else "it ended")
+
+
+def test_without_a_seed_the_commitment_is_told_first_and_kept(run: Run, tmp_path: Path) -> None:
+    result = play(run, tmp_path / "t", "--bots=random,greedy", "--rules=arabic", "--blocks=1", HERE)
+    assert result.exit_code == 0
+    first = result.stderr.splitlines()[0]
+    commitment = first.rpartition(" ")[2]
+    for line in (tmp_path / "t" / "records.jsonl").read_text().splitlines():
+        record = read(line)
+        assert record.fair is not None
+        assert record.fair.commitment == commitment
+        assert verify(record).proven
+    # Two tournaments without a seed are told apart, and go on as themselves.
+    again = play(run, tmp_path / "t", "--bots=random,greedy", "--rules=arabic", "--blocks=1", HERE)
+    assert again.exit_code == 0
