@@ -74,6 +74,8 @@ class Registry:
     bots: tuple[BotInfo, ...]
     """By name, then from the oldest version to the newest."""
     broken: tuple[BrokenBot, ...]
+    unasked: tuple[str, ...] = ()
+    """Names of installed bots that nobody has asked what they are."""
 
     def find(self, wanted: str) -> BotInfo:
         """Return the bot `name@version`, or the newest version of `name`."""
@@ -91,12 +93,15 @@ class Registry:
                 return f"bot {name!r} of {broken.distribution} cannot play: {broken.problem}"
         known = [bot.identity for bot in self.bots if bot.name == name]
         if not known:
-            known = difflib.get_close_matches(name, sorted({bot.name for bot in self.bots}), n=3)
+            names = {bot.name for bot in self.bots} | {*self.unasked}
+            known = difflib.get_close_matches(name, sorted(names), n=3)
         hint = f"; did you mean {' or '.join(known)}?" if known else ""
         return f"no bot {wanted!r} is installed{hint}"
 
 
-def assemble(bots: Sequence[BotInfo], broken: Sequence[BrokenBot]) -> Registry:
+def assemble(
+    bots: Sequence[BotInfo], broken: Sequence[BrokenBot], unasked: Iterable[str] = ()
+) -> Registry:
     """Return the registry of `bots`; those that nobody could tell apart are broken too."""
     clashes = [
         identity for identity, count in Counter(bot.identity for bot in bots).items() if count > 1
@@ -106,6 +111,7 @@ def assemble(bots: Sequence[BotInfo], broken: Sequence[BrokenBot]) -> Registry:
     return Registry(
         tuple(sorted(playing, key=lambda bot: (bot.name, _age(bot.version), bot.version))),
         tuple(sorted(broken, key=lambda bot: (bot.name, bot.distribution, bot.problem))),
+        tuple(sorted(unasked)),
     )
 
 

@@ -7,18 +7,18 @@ their files.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import sys
-from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import Annotated, Final
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
+from typing import Final
 
 import msgspec
 
+from ronda_arena import hearsay
 from ronda_arena.advice import about_import
 from ronda_arena.fault import BotFaultError
+from ronda_arena.hearsay import Said
 from ronda_arena.isolation import IsolationError, Level, WorkerLostError
 from ronda_arena.worker import wire
 from ronda_arena.worker.nursery import Cradle, Nursery
@@ -28,38 +28,41 @@ from ronda_bots.about import UnfitError, about, is_version
 from ronda_bots.installed import Plugin, installed
 from ronda_bots.registry import BotInfo, BrokenBot, Registry, assemble, load
 
-_LONGEST: Final = 200
-
-
-class _Said(msgspec.Struct, forbid_unknown_fields=True):
-    """What a worker says of a bot: a stranger's words, so they are bounded."""
-
-    version: Annotated[str, msgspec.Meta(max_length=64)] = ""
-    description: Annotated[str, msgspec.Meta(max_length=_LONGEST)] = ""
-    problem: Annotated[str, msgspec.Meta(max_length=2000)] = ""
+_SIDE_BY_SIDE: Final = max(4, os.cpu_count() or 1)
+"""Plugins that are asked at once: most of what is slow waits, and the others have to share."""
 
 
 def discover(
     path: Sequence[str] | None = None,
     nursery: Nursery | None = None,
     level: Level = Level.SANDBOX,
+    *,
+    names: Collection[str] | None = None,
 ) -> Registry:
     """Return what is installed on `path`, `sys.path` if None, asking plugins in `nursery`.
 
     They are asked in a sandbox, as far as there is one, unless a weaker `level` is given: never in
     this process. It reads the disk and may start workers: call it before an event loop runs.
+
+    Where `names` are given, each with `@version` or without, nobody else's plugin is asked: it is
+    only known by name. Who is named is asked again if it could not play a moment ago.
     """
     if nursery is None:
         with Nursery() as own:
-            return discover(path, own, level)
+            return discover(path, own, level, names=names)
     plugins, broken = installed(path)
+    wanted = None if names is None else {name.partition("@")[0] for name in names}
+    asked = [one for one in plugins if one.is_ours or wanted is None or one.name in wanted]
+    theirs = [one for one in asked if not one.is_ours]
+    heard = _hear(theirs, nursery, level, again=names is not None)
     bots: list[BotInfo] = []
-    for plugin in plugins:
+    for plugin in asked:
         try:
-            bots.append(_ours(plugin) if plugin.is_ours else _theirs(plugin, nursery, level))
+            bots.append(_ours(plugin) if plugin.is_ours else _theirs(plugin, heard[plugin]))
         except UnfitError as unfit:
             broken.append(BrokenBot(plugin.name, plugin.distribution, str(unfit)))
-    return assemble(bots, broken)
+    unasked = {one.name for one in plugins} - {one.name for one in asked}
+    return assemble(bots, broken, unasked)
 
 
 def _ours(plugin: Plugin) -> BotInfo:
@@ -77,16 +80,9 @@ def _ours(plugin: Plugin) -> BotInfo:
     )
 
 
-def _theirs(plugin: Plugin, nursery: Nursery, level: Level) -> BotInfo:
-    kept = _kept(plugin)
-    said = _read(kept)
-    if said is None or not is_version(said.version):
-        said = _ask(plugin, nursery, level)
-        if said.problem:
-            raise UnfitError(f"{plugin.value} {said.problem}")
-        if not is_version(said.version):
-            raise UnfitError(f"{plugin.value} says a version that is none")
-        _keep(kept, said)
+def _theirs(plugin: Plugin, said: Said) -> BotInfo:
+    if said.problem:
+        raise UnfitError(f"{plugin.value} {said.problem}")
     return _info(plugin, said.version, _printed(said.description))
 
 
@@ -107,9 +103,42 @@ def _info(plugin: Plugin, version: str, description: str) -> BotInfo:
     )
 
 
-def _ask(plugin: Plugin, nursery: Nursery, level: Level) -> _Said:
-    """Import a plugin in a worker; whatever goes wrong there is a problem of the plugin."""
+def _hear(
+    plugins: Sequence[Plugin], nursery: Nursery, level: Level, *, again: bool
+) -> dict[Plugin, Said]:
+    """Return what each plugin says of itself; `again`: ask also who could not say it of late."""
+    heard: dict[Plugin, Said] = {}
+    for plugin in plugins:
+        said = hearsay.recall(plugin, level)
+        if said is not None and not (again and said.problem):
+            heard[plugin] = said
+    silent = [plugin for plugin in plugins if plugin not in heard]
+    if not silent:
+        return heard
     nursery.start()
+    with _asking(nursery) as pool:
+        asked = {pool.submit(_ask, one, nursery, level): one for one in silent}
+        for answer in as_completed(asked):
+            plugin = asked[answer]
+            heard[plugin] = answer.result()
+            hearsay.keep(plugin, level, heard[plugin])
+    return heard
+
+
+@contextmanager
+def _asking(nursery: Nursery) -> Iterator[ThreadPoolExecutor]:
+    """Lend threads to ask in; whoever is interrupted need not wait for those who are asked."""
+    with ThreadPoolExecutor(_SIDE_BY_SIDE, thread_name_prefix="asks-a-plugin") as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            nursery.close()  # it ends their workers, and so their threads
+            raise
+
+
+def _ask(plugin: Plugin, nursery: Nursery, level: Level) -> Said:
+    """Import a plugin in a worker; whatever goes wrong there is a problem of the plugin."""
     origin = plugin.origin
     if nursery.problem or level.weaker(Level.SANDBOX):
         level = Level.PROCESS
@@ -118,46 +147,20 @@ def _ask(plugin: Plugin, nursery: Nursery, level: Level) -> _Said:
         question = wire.pack((origin.path, origin.module, origin.attribute))
         said, body = worker.ask(Ask.ABOUT, question, nursery.limits.start_seconds)
         if said != Say.TEXT or not isinstance(body, bytes):
-            raise UnfitError(f"{plugin.value} answered what it was not asked")
-        answer = msgspec.json.decode(body, type=_Said)
+            return Said(problem="answered what it was not asked")
+        answer = msgspec.json.decode(body, type=Said)
     except BotFaultError as fault:
-        raise UnfitError(f"{plugin.value} cannot be imported: {fault.detail}") from None
+        return Said(problem=f"cannot be imported: {fault.detail}")
     except msgspec.MsgspecError:
-        raise UnfitError(f"{plugin.value} answered with something but its version") from None
+        return Said(problem="answered with something but its version")
     except WorkerLostError as lost:
         raise IsolationError("the workers cannot be kept alive here") from lost
     finally:
         with suppress(WorkerLostError):  # told above
             worker.end()
+    if not answer.problem and not is_version(answer.version):
+        return Said(problem="says a version that is none")
     advice = about_import(answer.problem, plugin.distribution, origin.reads)
     if level is Level.SANDBOX and advice:
-        return _Said(problem=f"{answer.problem}; {advice}")
+        return Said(problem=f"{answer.problem}; {advice}")
     return answer
-
-
-def _kept(plugin: Plugin) -> Path | None:
-    """Return where the answer of a plugin is kept; None where its files may change at any time."""
-    if not plugin.digest:
-        return None
-    of = f"{sys.version} {plugin.value} {plugin.digest}"
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    return Path(base, "ronda", "bots", f"{hashlib.sha256(of.encode()).hexdigest()}.json")
-
-
-def _read(kept: Path | None) -> _Said | None:
-    if kept is None:
-        return None
-    try:
-        return msgspec.json.decode(kept.read_bytes(), type=_Said)
-    except (OSError, msgspec.MsgspecError):
-        return None  # not there, or damaged: it is asked again
-
-
-def _keep(kept: Path | None, said: _Said) -> None:
-    if kept is None:
-        return
-    with suppress(OSError):  # nothing depends on it: it is asked again next time
-        kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        whole = kept.with_suffix(f".{os.getpid()}")
-        whole.write_bytes(msgspec.json.encode(said))
-        whole.replace(kept)

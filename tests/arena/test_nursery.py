@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from pathlib import Path
 
 import pytest
 
+from ronda_arena.fault import BotFaultError
 from ronda_arena.isolation import Level, Limits
+from ronda_arena.worker import nursery as nurseries
 from ronda_arena.worker import wire
 from ronda_arena.worker.nursery import Cradle, Nursery
 from ronda_arena.worker.wire import Ask
@@ -59,3 +62,42 @@ def test_an_order_that_ends_too_soon_is_none() -> None:
         mine.sendall(wire.pack_order(["bury", 7])[:-1])
         mine.shutdown(socket.SHUT_WR)
         assert wire.read_order(its, b"") is None
+
+
+def hung_up(nursery: Nursery, folder: Path, then: str) -> BotFaultError:
+    """Return the fault of a bot that closes its socket when it is imported, and does `then`."""
+    (folder / "rude.py").write_text(f"import os, time\nos.close(3)\n{then}\n")
+    worker = Worker(nursery, Cradle(Level.PROCESS))
+    with pytest.raises(BotFaultError) as caught:
+        worker.ask(Ask.ABOUT, wire.pack(([str(folder)], "rude", "Bot")), 10)
+    return caught.value
+
+
+def test_while_one_that_has_hung_up_is_waited_for_others_are_born_and_buried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_end = nurseries._let_end
+    asked: list[Worker] = []
+
+    def meanwhile(pid: int) -> None:
+        other = Worker(nursery, Cradle(Level.PROCESS))
+        asked.append(other)
+        other.ask(Ask.ABOUT, wire.pack(((), "ronda_bots.greedy", "Greedy")), 10)
+        other.end()
+        let_end(pid)
+
+    monkeypatch.setattr(nurseries, "_let_end", meanwhile)
+    with Nursery() as nursery:
+        assert hung_up(nursery, tmp_path, "time.sleep(1000)").detail == "it hung up"
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["a handle", "no handle"])
+def test_one_that_ends_after_it_has_hung_up_is_told_with_its_status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: bool
+) -> None:
+    if not told:
+        monkeypatch.delattr(os, "pidfd_open")
+    with Nursery() as nursery:
+        fault = hung_up(nursery, tmp_path, "os._exit(3)")
+    assert fault.detail == "it ended with exit status 3"

@@ -71,7 +71,7 @@ def check(
     from ronda_cli.local import find_bots, now  # noqa: PLC0415 -- not for `--help`
 
     with out.aside():
-        registry = discover()
+        registry = discover(names=[bot])
     name = bot.partition("@")[0]
     broken = next((one for one in registry.broken if one.name == name), None)
     if broken and not any(known.name == name for known in registry.bots):

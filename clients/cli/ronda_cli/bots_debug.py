@@ -87,9 +87,10 @@ def debug(
     at = pick(made, hand, play, declare=declare, seat=seat, forfeit=record.fault is not None)
     asked = [one for one in made[: made.index(at) + 1] if one.seat == at.seat]
     level = Level.SANDBOX if isolation == isolating.AUTO else Level(isolation)
+    wanted = bot or record.seats[at.seat]
     with out.aside():
-        registry = discover(level=level)
-    subject = _subject(bot or record.seats[at.seat], registry, given=bot is not None)
+        registry = discover(level=level, names=[wanted])
+    subject = _subject(wanted, registry, given=bot is not None)
     answers = _ask(subject, record, asked, isolation, repeat, registry)
     if output == "json":
         _write_json(record, at, answers)

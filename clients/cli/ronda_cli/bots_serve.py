@@ -77,7 +77,7 @@ def serve(
     key = read_token(Path(key_file), "key")
     with out.aside():
         try:
-            found = discover().find(bot)
+            found = discover(names=[bot]).find(bot)
         except BotNotFoundError as problem:
             raise Failure(one_line(str(problem))) from None
         served = Served(found, offered or found.name, seats, out.note, matches or 0)

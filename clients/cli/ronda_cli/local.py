@@ -39,7 +39,7 @@ def find_bots(
     """Return the bots of these names, or say what is wrong."""
     level = Level.SANDBOX if isolation == isolating.AUTO else Level(isolation)
     with output.aside():
-        registry = registry or discover(level=level)
+        registry = registry or discover(level=level, names=names)
     return [_found(name, registry) for name in names]
 
 

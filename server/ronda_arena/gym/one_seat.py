@@ -37,7 +37,7 @@ class OneSeat(gymnasium.Env[Observation, Any]):
         illegal_reward: float = ILLEGAL_REWARD,
         render_mode: str | None = None,
     ) -> None:
-        registry = discover()
+        registry = discover(names=[bot for bot in opponents if isinstance(bot, str)])
         bots = [registry.find(bot) if isinstance(bot, str) else bot for bot in opponents]
         self.table = raw_env(rules, len(bots) + 1, target, length, render_mode=render_mode)
         self.table.on_step = self._tell

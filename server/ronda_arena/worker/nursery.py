@@ -7,6 +7,7 @@ is gone is replaced by the next start; its workers went with it, which is no fau
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -23,6 +24,7 @@ from ronda_arena.worker import wire
 from ronda_arena.worker.child import HASH_SEED
 
 _KEPT_ENVIRONMENT: Final = ("LD_LIBRARY_PATH", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+_ENDING_MILLISECONDS: Final = 100
 _BOOT: Final = """\
 import gc, sys
 gc.disable()
@@ -121,12 +123,15 @@ class Nursery:
     def bury(self, generation: int, pid: int, *, ending: bool = False) -> Remains:
         """End a worker and all that it has started; `WorkerLostError` if the template is gone.
 
-        `ending`: it has hung up, so it is given a moment to end by itself.
+        `ending`: it has hung up, so it is given a moment to end by itself. There is one between its
+        socket's end and its own, which decides nothing; nobody else waits for it.
         """
+        if ending:
+            _let_end(pid)
         with self._lock:
             if self._process is None or generation != self._generation:
                 raise WorkerLostError("the workers' template has ended")
-            return Remains(*self._ask(("bury", pid, ending)))
+            return Remains(*self._ask(("bury", pid)))
 
     def close(self) -> None:
         """End all workers."""
@@ -197,6 +202,23 @@ def _number(answer: int | str) -> int:
     if isinstance(answer, int):
         return answer
     raise WorkerLostError(f"no worker can be started: {answer}")
+
+
+def _let_end(pid: int) -> None:
+    """Give a process a moment to end; it need not be a child of this one, and is not reaped."""
+    watch = select.poll()
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    except (AttributeError, OSError):  # no Linux, or one that lets nobody: it has the whole moment
+        watch.poll(_ENDING_MILLISECONDS)
+        return
+    try:
+        watch.register(handle, select.POLLIN)
+        watch.poll(_ENDING_MILLISECONDS)
+    finally:
+        os.close(handle)
 
 
 def _environment() -> dict[str, str]:

@@ -32,7 +32,6 @@ __all__ = ["canaries", "main"]  # a probe's canaries come with the fork, as they
 
 _MOST: Final = 1 << 20
 _WATCH_SECONDS: Final = 0.1
-_ENDING_MILLISECONDS: Final = 100
 _SYSTEM: Final = (
     "/usr/lib",
     "/lib",
@@ -222,19 +221,13 @@ class _Template:
             confine.see_only([*self._base, *order.reads], [*self._split, *order.listed])
             self._filter.load()
 
-    def _bury(self, pid: int, ending: bool) -> tuple[int | None, float, int, bytes, str]:
+    def _bury(self, pid: int) -> tuple[int | None, float, int, bytes, str]:
         """End a worker and its tree; return how it ended, what it used and what it said.
 
-        One that ended by itself keeps its own status. Where it is `ending`, since its socket is
-        closed, there is a moment between the two: it decides nothing that it is over or not yet.
+        One that ended by itself keeps its own status.
         """
         log = self._logs.pop(pid)
         gone = _has_ended(pid)
-        for _ in range(_ENDING_MILLISECONDS if ending else 0):
-            if gone:
-                break
-            time.sleep(0.001)  # nothing tells of it: whoever waits would take its status away
-            gone = _has_ended(pid)
         _kill(pid)
         _, status, usage = os.wait4(pid, 0)
         self._workers.remove(pid)
