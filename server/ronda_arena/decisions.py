@@ -6,8 +6,10 @@ views, the same events. That is how a server revives its bots as well.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -141,7 +143,8 @@ def live(
 ) -> Lived:
     """Let `bot` live the decisions of one seat, in order; the last one only if `last`.
 
-    What it decides before the last makes no difference: the match goes on as it was recorded.
+    What it decides before the last makes no difference: the match goes on as it was recorded. In
+    this process a `breakpoint()` stops at the last one only.
     """
     rules = settings(record.rules, record.players, record.target or None, record.length)
     number = asked[-1].seat
@@ -158,8 +161,9 @@ def live(
         for one in asked if last else asked[:-1]:
             reached = one
             seat.tell(one.news)
-            began = time.perf_counter()
-            choice = seat.declare(one.view) if one.declares else seat.play(one.view)
+            with nullcontext() if one is asked[-1] else _no_breakpoints():
+                began = time.perf_counter()
+                choice = seat.declare(one.view) if one.declares else seat.play(one.view)
             took = seat.seconds if isinstance(seat, WorkerSeat) else time.perf_counter() - began
             if one is not asked[-1] and one.chosen is not None and choice != one.chosen:
                 differed.append(one)
@@ -172,6 +176,21 @@ def live(
     if isinstance(seat, WorkerSeat):
         log = log or seat.log
     return Lived(choice, fault, took, tuple(differed), log, reached)
+
+
+@contextmanager
+def _no_breakpoints() -> Iterator[None]:
+    """Let `breakpoint()` in this process do nothing."""
+    opens = sys.breakpointhook
+    sys.breakpointhook = _pass_by
+    try:
+        yield
+    finally:
+        sys.breakpointhook = opens
+
+
+def _pass_by(*_: object, **__: object) -> None:
+    """Stop nobody."""
 
 
 def advise(bot: BotInfo, record: Record, asked: Sequence[Decision], seating: Seating) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from typing import Any
 
 import pytest
@@ -51,6 +52,12 @@ class Breaks(Spy):
         return super().play(view)
 
 
+class Stops(Spy):
+    def play(self, view: Any) -> Any:
+        breakpoint()
+        return super().play(view)
+
+
 class Fickle(Spy):
     def play(self, view: Any) -> Any:
         return view.hand[-1]
@@ -90,6 +97,24 @@ def test_a_seat_is_given_again_all_that_it_was_given_and_decides_the_same(
         assert lived.differed == ()
         assert lived.choice == own[-1].chosen
         assert lived.reached is own[-1]
+
+
+def test_a_breakpoint_stops_at_the_last_decision_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = played("cafe", 2)
+    own = [one for one in decisions(record) if one.seat == 0 and not one.declares]
+    Spy.lives.clear()
+    stopped: list[object] = []
+
+    def stop() -> None:
+        stopped.append(len(Spy.lives[-1].given))
+
+    monkeypatch.setattr(sys, "breakpointhook", stop)
+    assert live(info(Stops), record, own, HERE).fault is None
+    assert sys.breakpointhook is stop
+    assert len(stopped) == 1
+    assert Spy.lives[-1].given[-1] == own[-1].view
+    assert live(info(Stops), record, own, HERE, last=False).fault is None
+    assert len(stopped) == 1
 
 
 @pytest.mark.parametrize(("rules", "players"), TABLES)

@@ -112,6 +112,19 @@ class TestReplay:
             paid = [int(n) for n in re.findall(r"gets? (\d+) points?:", told)]
             assert sorted(paid) == sorted(p[3] for hand in record["hands"] for p in hand["points"])
 
+    def test_every_play_is_told_by_the_number_that_debug_asks_for(self, run: Run) -> None:
+        for game, line in enumerate(RECORDS.read_text().splitlines()[:12], 1):
+            record = json.loads(line)
+            told = run("replay", str(RECORDS), "--game", str(game)).stdout
+            numbered = re.findall(
+                r"^Play (\d+): .*? (?:plays|lays) (\d+[OCEB])", told, re.MULTILINE
+            )
+            assert numbered == [
+                (str(number), card)
+                for hand in record["hands"]
+                for number, card in enumerate(hand["plays"].split(), 1)
+            ]
+
     def test_a_hand_and_a_play_can_be_gone_to(self, run: Run) -> None:
         told = run("replay", str(RECORDS), "--game", "3", "--hand", "2").stdout.splitlines()
         assert told[1].startswith("Hand 2.")

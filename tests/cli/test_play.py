@@ -16,13 +16,14 @@ from tests.cli.test_watch import process, quick
 
 from ronda.v1 import match_service_pb2 as pb
 from ronda_bots.greedy import Greedy
-from ronda_cli import asking
+from ronda_cli import asking, updates
 from ronda_cli.asking import LeftError, PuzzledError
 from ronda_cli.channel import keep_token, target
 from ronda_cli.client import Client, _update, view_picture
-from ronda_cli.follow import Place
+from ronda_cli.follow import Place, insist
 from ronda_cli.output import Failure
 from ronda_cli.picture import Picture, of_view
+from ronda_cli.refusal import Refusal
 from ronda_cli.remote import Sitting
 from ronda_cli.stage import Screen
 from ronda_cli.story import Told
@@ -307,7 +308,24 @@ class TestThere:
         notes = await sit(table.service, ["1"] * 9, monkeypatch)
         first, second, third, *_ = table.service.made(pb.PlayCardRequest)
         assert first == second == third
-        assert any("trying again" in said for said in notes.said)
+        told = "no answer (the server is shutting down: try again in a moment): trying again"
+        assert told in notes.said
+
+    async def test_a_server_that_is_away_is_named_with_what_to_look_at(self) -> None:
+        said: list[str] = []
+        away = updates.RefusedError(Refusal(CODES.UNAVAILABLE, "", "Connection refused"))
+        answers = iter([away, None])
+
+        async def act() -> None:
+            if answer := next(answers):
+                raise answer
+
+        await insist(act, target("far.example:50051"), said.append, quick())
+        (told,) = said
+        assert told == (
+            "far.example:50051 cannot be reached: trying again; if it stays so,"
+            " check --server, and that `ronda serve` runs there"
+        )
 
     @pytest.mark.parametrize("reason", ["CARD_NOT_HELD"])
     async def test_a_card_that_is_refused_is_asked_for_again(

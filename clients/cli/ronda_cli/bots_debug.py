@@ -77,7 +77,8 @@ def debug(
     what the strongest bot of ronda would do. Without --hand and --play it is the decision by which
     a bot has forfeited. RECORD may be - for stdin.
 
-    With --isolation trusted the bot is in this process: a breakpoint() in it opens the debugger.
+    With --isolation trusted the bot is in this process: a breakpoint() in it opens the debugger at
+    this decision, and is passed by before.
     """
     from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.isolation import Level  # noqa: PLC0415 -- not for `--help`

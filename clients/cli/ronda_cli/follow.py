@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 import grpc
 
+from ronda_cli.channel import Target
 from ronda_cli.client import Client
 from ronda_cli.output import ExitCode, Failure
 from ronda_cli.refusal import Refusal
@@ -94,7 +95,7 @@ async def follow(
         except RefusedError as error:
             if not error.why.retried:
                 raise error.why.failure(client.target) from None
-            reason = "the connection is lost"
+            reason = f"the connection to {client.target.given} is lost"
             problem = error.why
         except _GapError:
             gap_after = place.sequence  # once more: if it is missing again, it is not to be had
@@ -148,9 +149,12 @@ async def _stream(
 
 
 async def insist(
-    act: Callable[[], Awaitable[_T]], say: Callable[[str], None], patience: Patience
+    act: Callable[[], Awaitable[_T]],
+    where: Target,
+    say: Callable[[str], None],
+    patience: Patience,
 ) -> _T:
-    """Do one command that is safe to repeat, until it is answered."""
+    """Do one command that is safe to repeat, until the server `where` it goes answers it."""
     told = False
     while True:
         try:
@@ -160,7 +164,7 @@ async def insist(
                 raise
             if not told:
                 told = True
-                say(f"no answer ({error.why.text}): trying again")
+                say(error.why.waiting(where))
             if not await patience.failed():
                 raise
         else:

@@ -70,6 +70,7 @@ TEXTS: Final = {
     "INTERNAL": "the server made a fault: please report it to those who run it",
 }
 
+_ADVICE: Final = "check --server, and that `ronda serve` runs there"
 _LIMITS: Final = {
     "bot_seats": "a remote bot of the match plays as many seats as it may: try again later",
     "account_bots": "as many bots of your account are connected as the server allows",
@@ -119,6 +120,12 @@ class Refusal:
         way = self._way()
         return f"{where.given} {way}" if way else self.text
 
+    def waiting(self, where: Target) -> str:
+        """Say that another attempt follows, and what to look at meanwhile."""
+        if self._way():
+            return f"{self.text_of(where)}: trying again; if it stays so, {_ADVICE}"
+        return f"no answer ({self.text}): trying again"
+
     def _way(self) -> str:
         """Say what is wrong on the way to the server; nothing where the server itself refused."""
         if self.reason:
@@ -140,7 +147,7 @@ class Refusal:
             said = self.message.rpartition(": ")[2]
             said = said if "[" in said else said.rstrip("]")  # of a list that began before
             why += f" ({said})" if said else ""
-        advice = "check --server, and that `ronda serve` runs there"
+        advice = _ADVICE
         if where.tls and not where.given.startswith("https"):
             advice += f"; if it has no TLS, say so: --server http://{where.address}"
         return Failure(f"{where.given} {why}: {advice}", code)

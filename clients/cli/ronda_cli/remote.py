@@ -196,7 +196,7 @@ class Sitting:
         self._asks = False
         self._stage.answered()
         try:
-            await insist(command, self._stage.say, self._patience)
+            await insist(command, self._client.target, self._stage.say, self._patience)
         except RefusedError as error:
             if error.why.reason not in _ASKED_AGAIN | _OVERTAKEN:
                 raise error.why.failure(self._client.target) from None

@@ -93,6 +93,7 @@ async def _seat(wanted: Wanted, where: Target, client: Client) -> Seated:
             lambda: client.create(
                 table.preset.name, table.target, table.length, wanted.bots, create_id
             ),
+            where,
             output.note,
             _brief(),
         )
@@ -100,7 +101,9 @@ async def _seat(wanted: Wanted, where: Target, client: Client) -> Seated:
     if file.exists():
         return Seated(where, Place(match_id), read_token(file))
     join_id = new_request_id()
-    seat = await insist(lambda: client.join(match_id, wanted.name, join_id), output.note, _brief())
+    seat = await insist(
+        lambda: client.join(match_id, wanted.name, join_id), where, output.note, _brief()
+    )
     keep_token(file, seat.token)
     return Seated(where, Place(match_id), seat.token)
 

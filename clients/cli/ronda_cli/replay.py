@@ -41,6 +41,9 @@ class Scene(NamedTuple):
 def replay(file: str, game: int, hand: int | None, play: int | None, plain: bool) -> None:
     """Step through a recorded match, with every hand open.
 
+    Plays are told by their number in the hand, as --play and `ronda bots debug` take it: 0 is the
+    deal, 1 the first card.
+
     On a terminal space and the arrows step, up and down go from hand to hand, q leaves. Elsewhere,
     and with --plain, the whole story is written. FILE may be - for stdin.
     """
@@ -95,7 +98,9 @@ def _scene(record: Record, step: Step) -> Scene:
     match, events = step
     cast = Cast(text.labels(record.seats))
     story = views.story(match, events)
-    told = [one for event in story if (one := tell(event, cast))]
+    hand = match.hand
+    number, plays = (hand.number, len(hand.plays)) if hand else (0, 0)
+    told = [_numbered(one, event, plays) for event in story if (one := tell(event, cast))]
     told += _opened(match, story, cast)
     result = next((end(event, cast) for event in story if isinstance(event, views.MatchEnded)), "")
     hands = tuple(views.private(match, seat).hand for seat in range(record.players))
@@ -106,8 +111,14 @@ def _scene(record: Record, step: Step) -> Scene:
         hands=hands,
         result=result,
     )
-    hand = match.hand
-    return Scene(picture, tuple(told), hand.number if hand else 0, len(hand.plays) if hand else 0)
+    return Scene(picture, tuple(told), number, plays)
+
+
+def _numbered(told: Told, event: views.Event, plays: int) -> Told:
+    """Say of a play which it is of its hand, by the number that `ronda bots debug` takes."""
+    if not isinstance(event, views.CardPlayed):
+        return told
+    return told._replace(parts=(f"Play {plays}: ", *told.parts))
 
 
 def _opened(match: Match, story: list[views.Event], cast: Cast) -> list[Told]:
