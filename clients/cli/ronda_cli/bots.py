@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -14,11 +14,12 @@ from ronda_cli.look import look
 from ronda_cli.text import name, one_line, width
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ronda_arena.worker.nursery import Nursery
     from ronda_bots.registry import BotInfo
 
+Data = dict[str, Any]
 
 COMMANDS: Final = {
     "list": ("ronda_cli.bots:list_", "Show the bots that can be seated."),
@@ -35,41 +36,79 @@ def bots() -> None:
 
 
 @click.command("list")
+@click.option(
+    "offered_by",
+    "--server",
+    metavar="HOST:PORT",
+    envvar="RONDA_BOTS_LIST_SERVER",
+    help="List what this server can seat, remote bots too, and not what is installed here.",
+)
 @options.output()
 @options.plain
-def list_(output: str, plain: bool) -> None:
-    """List the installed bots.
+def list_(offered_by: str | None, output: str, plain: bool) -> None:
+    """List the installed bots, or with --server those of a server.
 
     Beside its package stands where `ronda match` runs a bot: in this process (trusted), or as shut
     in as this machine can. What cannot play is told on stderr, with the package that brought it; it
-    stops nothing.
+    stops nothing. A plugin that could not be asked is not asked again for ten minutes, unless it
+    changes, something is installed or a command names it.
     """
+    found = _installed() if offered_by is None else _offered(offered_by)
+    bots = found["bots"]
+    if output == "table":
+        _tell(bots, plain)
+    elif output == "json":
+        out.line(out.as_json(found))
+    for bot in bots if output == "jsonl" else ():
+        out.line(out.as_json(bot))
+    for one in found.get("broken", ()):
+        culprit = f"{name(one['name'])} of {name(one['distribution'])}"
+        out.note(one_line(f"cannot play: {culprit}: {one['problem']}"))
+    if not bots and offered_by is None:
+        out.note("no bot is installed: is ronda itself? (pip install ronda)")
+    elif not bots:
+        out.note("the server has no bot")
+
+
+def _installed() -> dict[str, list[Data]]:
+    """Return the bots that are installed here, and those that cannot play."""
     from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.worker.nursery import Nursery  # noqa: PLC0415 -- not for `--help`
 
     with out.aside(), Nursery() as nursery:
         found = discover(nursery=nursery)
         levels = _levels(found.bots, nursery)
-    if output == "table":
-        _tell(found.bots, levels, plain)
-    else:
-        data = [{**_data(bot), "isolation": levels[bot.identity]} for bot in found.bots]
-        broken = [
-            {"name": one.name, "distribution": one.distribution, "problem": one.problem}
-            for one in found.broken
-        ]
-        if output == "json":
-            out.line(out.as_json({"bots": data, "broken": broken}))
-        for bot_data in data if output == "jsonl" else ():
-            out.line(out.as_json(bot_data))
-    for one in found.broken:
-        culprit = f"{name(one.name)} of {name(one.distribution)}"
-        out.note(one_line(f"cannot play: {culprit}: {one.problem}"))
-    if not found.bots:
-        out.note("no bot is installed: is ronda itself? (pip install ronda)")
+    bots = [{**_data(bot), "isolation": levels[bot.identity]} for bot in found.bots]
+    broken = [
+        {"name": one.name, "distribution": one.distribution, "problem": one.problem}
+        for one in found.broken
+    ]
+    return {"bots": bots, "broken": broken}
 
 
-def _data(bot: BotInfo) -> dict[str, str]:
+def _offered(server: str) -> dict[str, list[Data]]:
+    """Return the bots that a server can seat."""
+    import asyncio  # noqa: PLC0415 -- only where a server is asked
+
+    from ronda_cli.channel import target  # noqa: PLC0415 -- gRPC is heavy
+    from ronda_cli.client import Client  # noqa: PLC0415 -- the same
+    from ronda_cli.updates import RefusedError  # noqa: PLC0415 -- the same
+
+    where = target(server)
+
+    async def ask() -> dict[str, list[Data]]:
+        client = Client(where)
+        try:
+            return {"bots": await client.bots()}
+        except RefusedError as error:
+            raise error.why.failure(where) from None
+        finally:
+            await client.close()
+
+    return asyncio.run(ask())
+
+
+def _data(bot: BotInfo) -> Data:
     fields = ("name", "version", "distribution", "distribution_version", "description")
     return {field: str(getattr(bot, field)) for field in fields}
 
@@ -84,14 +123,23 @@ def _levels(bots: Sequence[BotInfo], nursery: Nursery) -> dict[str, str]:
     return {bot.identity: "trusted" if bot.distribution == OURS else level for bot in bots}
 
 
-def _tell(bots: Sequence[BotInfo], levels: Mapping[str, str], plain: bool) -> None:
+def _where(bot: Data) -> str:
+    """Say where a bot is run."""
+    if "isolation" in bot:
+        return str(bot["isolation"])
+    return "remote" if bot["remote"] else "on the server"
+
+
+def _tell(bots: Sequence[Data], plain: bool) -> None:
     """Write a table, or where it has no room a block for each bot."""
     rows = []
     for bot in bots:
-        data = {key: one_line(value, 200) for key, value in _data(bot).items()}
-        source = f"{name(data['distribution'])} {name(data['distribution_version'], otherwise='')}"
+        data = {key: one_line(str(value), 200) for key, value in bot.items()}
+        package = [
+            name(data[key], otherwise="") for key in ("distribution", "distribution_version")
+        ]
         who = f"{name(data['name'])}@{name(data['version'])}"
-        rows.append((who, source.strip(), levels[bot.identity], data["description"]))
+        rows.append((who, " ".join(package).strip(), _where(bot), data["description"]))
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)][:3]
     shown = look(plain)
     for *facts, description in rows:

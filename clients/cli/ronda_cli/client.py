@@ -12,7 +12,15 @@ from typing import Any, Final
 
 import grpc
 
-from ronda.v1 import card_pb2, event_pb2, match_pb2, match_service_pb2, view_pb2
+from ronda.v1 import (
+    bot_service_pb2,
+    card_pb2,
+    event_pb2,
+    match_pb2,
+    match_service_pb2,
+    view_pb2,
+)
+from ronda.v1.bot_service_pb2_grpc import BotServiceStub
 from ronda.v1.match_service_pb2_grpc import MatchServiceStub
 from ronda_cli import refusal, text
 from ronda_cli.channel import Target, channel
@@ -34,6 +42,14 @@ from ronda_core.view import (
 
 _ANSWER_WITHIN: Final = 10.0
 """Seconds for a call that is not a stream."""
+_BOT_FIELDS: Final = (
+    "name",
+    "version",
+    "distribution",
+    "distribution_version",
+    "description",
+    "remote",
+)
 
 
 class Client:
@@ -80,11 +96,24 @@ class Client:
         answer = await self._call(self._stub.CreateMatch, request)
         return str(answer.match.id)
 
-    async def record(self, match_id: str) -> str:
-        """Return the record of a match that is over: one line of JSON."""
+    async def bots(self) -> list[dict[str, Any]]:
+        """Return what the server tells of the bots that it can seat, in its order."""
+        stub = BotServiceStub(self._channel)
+        found: list[dict[str, Any]] = []
+        token = ""
+        while True:
+            request = bot_service_pb2.ListBotsRequest(page_size=200, page_token=token)
+            page = await self._call(stub.ListBots, request)
+            found += [{field: getattr(bot, field) for field in _BOT_FIELDS} for bot in page.bots]
+            token = page.next_page_token
+            if not token:
+                return found
+
+    async def record(self, match_id: str) -> bytes:
+        """Return the record of a match that is over: one line of JSON, as the server says."""
         request = match_service_pb2.GetRecordRequest(match_id=match_id)
         answer = await self._call(self._stub.GetRecord, request)
-        return bytes(answer.record).decode()
+        return bytes(answer.record)
 
     async def join(self, match_id: str, name: str, request_id: str) -> Seat:
         """Take the first open seat."""

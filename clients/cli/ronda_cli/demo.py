@@ -95,7 +95,7 @@ async def _live(address: str, shown: Look) -> str:
     try:
         match_id = await client.create_between(_RULES, _TARGET, _SEATS, new_request_id())
         await _watch(client, Place(match_id), shown)
-        return await client.record(match_id)
+        return (await client.record(match_id)).decode()
     finally:
         await client.close()
 

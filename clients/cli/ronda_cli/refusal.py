@@ -60,7 +60,8 @@ TEXTS: Final = {
     "MATCH_FULL": "no seat is open: watch it, or look for another match",
     "SEAT_TAKEN": "somebody sits there already",
     "STALE_SEQUENCE": "something has happened meanwhile: look again",
-    "RECORD_SEALED": "the record is sealed until no table plays these deals any more",
+    "RECORD_SEALED": "the record is sealed until the match is over, and every table with its deals:"
+    " ask again then",
     "TOO_MANY_MATCHES": "the server holds as many matches as it may: try again later",
     "TOO_MANY_STREAMS": "too many streams are open: close one, or try again later",
     "TOO_MANY_NAMES": "your account has used as many names of bots as it may: take one with --as",

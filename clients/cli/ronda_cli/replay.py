@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
-from ronda_cli import keys, lines, options, output, text
+from ronda_cli import config, keys, lines, options, output, text
 from ronda_cli.look import look
 from ronda_cli.output import Failure
 from ronda_cli.picture import Picture, of_view
@@ -32,7 +32,28 @@ class Scene(NamedTuple):
     """Plays made in this hand."""
 
 
-@click.command()
+class _Replay(click.Command):
+    """`ronda replay FILE`, and what its first word can say instead of a file."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Read the words; a file that is called `export` is `./export`."""
+        if args[:1] != ["export"]:
+            return super().make_context(info_name, args, parent, **extra)
+        from ronda_cli.replay_export import export  # noqa: PLC0415 -- gRPC is heavy
+
+        if parent is not None:
+            extra["auto_envvar_prefix"] = f"{parent.auto_envvar_prefix}_REPLAY_EXPORT"
+            extra["default_map"] = config.defaults(parent.default_map or {}, "", export)
+        return export.make_context(f"{info_name} export", args[1:], parent, **extra)
+
+
+@click.command(cls=_Replay)
 @click.argument("file", metavar="FILE")
 @click.option("--game", type=click.IntRange(1), default=1, show_default=True, help="Which record.")
 @click.option("--hand", type=click.IntRange(1), help="Start at this hand.")
@@ -46,6 +67,8 @@ def replay(file: str, game: int, hand: int | None, play: int | None, plain: bool
 
     On a terminal space and the arrows step, up and down go from hand to hand, q leaves. Elsewhere,
     and with --plain, the whole story is written. FILE may be - for stdin.
+
+    `ronda replay export MATCH --server HOST:PORT` gets the record of a match from a server.
     """
     record, games = _find(file, game)
     scenes = perform(record)
