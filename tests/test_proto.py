@@ -216,7 +216,7 @@ def test_every_call_says_whether_it_may_be_repeated(files: dict[str, FileDescrip
     assert safe == {name for name in levels if name.startswith(("Get", "List"))}
 
 
-SAFE_BY_NATURE = {"Connect", "Drain", "RevokeKey"}
+SAFE_BY_NATURE = {"Connect", "Drain", "FreeBotName", "RevokeKey"}
 """What may be repeated without an id: a stream takes the last one over, the rest is done once."""
 
 

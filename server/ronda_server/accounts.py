@@ -128,6 +128,27 @@ class Accounts:
         if self._owners[name] != account:
             raise ServiceError(Reason.BOT_NAME_TAKEN, field="hello.name")
 
+    async def free(self, name: str, account: str, left: Callable[[str], bool]) -> None:
+        """Let a name of an account's bot be nobody's again.
+
+        `left` says that no bot of it is there. Between that and its being free nobody can come:
+        whoever claims it from then on is written down after it.
+        """
+        if self._owners.get(name) != account:
+            raise ServiceError(Reason.BOT_NOT_FOUND, field="name")
+        if not left(name):
+            raise ServiceError(Reason.BOT_NAME_IN_USE, field="name")
+        del self._owners[name]
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM bot_name WHERE name = ?", (name,))
+
+        try:
+            await self._log.submit(work)
+        except BaseException:
+            self._owners.setdefault(name, account)
+            raise
+
 
 def _all_keys(connection: sqlite3.Connection) -> list[ApiKey]:
     found = connection.execute(f"SELECT {_COLUMNS} FROM api_key")  # noqa: S608 # nothing from outside

@@ -62,6 +62,7 @@ class Reason(StrEnum):
     RECORD_SEALED = "RECORD_SEALED"
     SEATS_OPEN = "SEATS_OPEN"
     BOT_DECLINES = "BOT_DECLINES"
+    BOT_NAME_IN_USE = "BOT_NAME_IN_USE"
     STALE_SEQUENCE = "STALE_SEQUENCE"
     REQUEST_ID_REUSED = "REQUEST_ID_REUSED"
     BOT_NAME_TAKEN = "BOT_NAME_TAKEN"
@@ -121,6 +122,7 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
     Reason.RECORD_SEALED: (_STATE, "the record still holds a secret; ask when the match is over"),
     Reason.SEATS_OPEN: (_STATE, "a seat is still free; give the entropy when all are taken"),
     Reason.BOT_DECLINES: (_STATE, "the bot does not play these rules, or not with so many seats"),
+    Reason.BOT_NAME_IN_USE: (_STATE, "a bot of this name is connected or has matches; wait"),
     Reason.STALE_SEQUENCE: (_Code.ABORTED, "decided on an old state; look and decide again"),
     Reason.REQUEST_ID_REUSED: (
         _Code.ALREADY_EXISTS,

@@ -68,6 +68,7 @@ ACCESS: Final = {
     f"{_ADMIN}ListKeys": Needs.ADMIN,
     f"{_ADMIN}RevokeKey": Needs.ADMIN,
     f"{_ADMIN}ListRemoteBots": Needs.ADMIN,
+    f"{_ADMIN}FreeBotName": Needs.ADMIN,
     f"{_ADMIN}Drain": Needs.ADMIN,
     f"{_ADMIN}GetIsolation": Needs.ADMIN,
     f"{_ADMIN}GetBotLog": Needs.ADMIN,

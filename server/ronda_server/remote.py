@@ -370,6 +370,15 @@ class Remotes:
                 connection.revoked()
                 self.disconnect(bot, connection)  # also if nobody reads that it is over
 
+    def forget(self, name: str) -> bool:
+        """Forget all bots of a name; false where one is there, or has or may have a match."""
+        own = [bot for bot in self._bots.values() if bot.about.name == name]
+        if not self.loaded or any(bot.connection or bot.places for bot in own):
+            return False
+        for bot in own:
+            del self._bots[bot.identity]
+        return True
+
     def all_loaded(self) -> None:
         """Note that every match is taken up, and tell who has waited for that."""
         self.loaded = True

@@ -173,6 +173,28 @@ async def test_a_key_is_made_told_once_listed_and_revoked(
     assert "keys list" in err
 
 
+async def test_a_name_of_a_bot_is_freed_once_nobody_is_there(
+    operator: Operator, serve: Bot
+) -> None:
+    free = ("bots", "free", "far", "--account", "ann")
+    child = await serve("greedy", "--as", "far")
+    code, out, err = await operator.run(*free)
+    assert (code, out) == (4, "")
+    assert "keys revoke" in err
+    await gone(child)
+    async with asyncio.timeout(30):
+        while (await operator.run(*free))[0]:
+            pass  # until the server has seen that its stream is over
+    where = ("--server", operator.service.addresses["admin_listen"])
+    key = ("--admin-key-file", str(operator.key_file))
+    code, out, err = await process("admin", "bots", *where, *key, *free[1:])
+    assert (code, out) == (4, "")
+    assert "the account ann has no name far" in err
+    await serve("greedy", "--as", "far")
+    code, out, _ = await operator.run("bots", "-o", "json")
+    assert [bot["identity"] for bot in json.loads(out)["bots"]] == ["far@1.0.0"]
+
+
 async def test_a_key_goes_into_a_file_that_only_its_owner_reads(
     operator: Operator, key_file: Path
 ) -> None:

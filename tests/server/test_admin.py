@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 import pytest
-from tests.server.conftest import Client, bearer, request_id
+from tests.server.conftest import Client, bearer, request_id, stop
 from tests.server.remotes import Admin, Remote
 from tests.server.tables import refused, seat_all, until
 
@@ -191,3 +191,55 @@ async def test_drain_asks_the_server_to_leave(admin: Admin, client: Client) -> N
 async def test_isolation_is_told_as_it_is(admin: Admin) -> None:
     report = (await admin.call("GetIsolation")).report
     assert report.wanted == report.granted == admin_pb.ISOLATION_LEVEL_TRUSTED
+
+
+async def test_a_name_is_freed_for_whoever_uses_it_next(
+    admin: Admin, client: Client, key: str
+) -> None:
+    other = await admin.new_key("bob")
+    bot = await Remote(client, key).open()
+    await client.create("far", "greedy", rules="arabic")
+    await bot.next("decision")
+    with refused(Reason.BOT_NAME_IN_USE, "name"):
+        await admin.call("FreeBotName", name="far", account="ann")
+    bot.hang_up()
+    await until(lambda: not client.server.host.remotes.ready)
+    with refused(Reason.BOT_NAME_IN_USE, "name"):  # its match goes on
+        await admin.call("FreeBotName", name="far", account="ann")
+    back = await Remote(client, key).open()
+    await back.play_out()
+    back.hang_up()
+    await until(lambda: not client.server.host.remotes.ready)
+    with refused(Reason.BOT_NOT_FOUND, "name"):
+        await admin.call("FreeBotName", name="far", account="bob")
+    await admin.call("FreeBotName", name="far", account="ann")
+    for name in ("far", "far@1.0.0", "greedy", "", "' OR 1=1 --"):
+        with refused(Reason.BOT_NOT_FOUND, "name"):
+            await admin.call("FreeBotName", name=name, account="ann")
+    taken = await Remote(client, other).open()
+    assert taken.welcome.account == "bob"
+    assert not taken.of("match_over")
+    with refused(Reason.BOT_NAME_TAKEN, "hello.name"):
+        await Remote(client, key).open()
+
+
+async def test_a_freed_name_makes_room_for_another_and_stays_free_after_a_restart(
+    start: Any, admin: Admin, tmp_path: Path
+) -> None:
+    key, other = await admin.new_key(), await admin.new_key("bob")
+    await stop(admin.client)
+    client: Client = await start(max_bot_names=1, admin_listen="127.0.0.1:0")
+    bot = await Remote(client, key, name="one").open()
+    with refused(Reason.TOO_MANY_NAMES, "hello.name"):
+        await Remote(client, key, name="two").open()
+    bot.hang_up()
+    await until(lambda: not client.server.host.remotes.ready)
+    operator = Admin(client, tmp_path)
+    await operator.call("FreeBotName", name="one", account="ann")
+    await operator.channel.close()
+    await Remote(client, key, name="two").open()
+    await stop(client)
+    again: Client = await start(max_bot_names=1)
+    await Remote(again, other, name="one").open()
+    with refused(Reason.TOO_MANY_NAMES, "hello.name"):
+        await Remote(again, key, name="three").open()

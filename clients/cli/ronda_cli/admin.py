@@ -135,13 +135,40 @@ def revoke(key_id: str, admin_server: str, admin_key_file: str, output: str) -> 
         _note(f"revoked: {key['id']} of {name(key['account'])}")
 
 
-@admin.command("bots")
+@admin.group("bots", cls=ConfiguredGroup, invoke_without_command=True)
 @_door
 @options.output()
-def bots(admin_server: str, admin_key_file: str, output: str) -> None:
-    """List the remote bots that are connected or have a match."""
+@click.pass_context
+def bots(context: click.Context, admin_server: str, admin_key_file: str, output: str) -> None:
+    """List the remote bots that are connected or have a match; free a name."""
+    if context.invoked_subcommand:  # what was given before its name holds for it
+        context.default_map = {context.invoked_subcommand: dict(context.params)}
+        return
     found = _ask(admin_server, admin_key_file, lambda client: client.bots())
     _write("bots", found, output)
+
+
+@bots.command("free")
+@click.argument("bot", metavar="NAME")
+@click.option("--account", required=True, help="The account that has it.")
+@_door
+@options.output()
+def free(bot: str, account: str, admin_server: str, admin_key_file: str, output: str) -> None:
+    """Free a name of an account's remote bots, all its versions: whoever uses it next has it.
+
+    It counts no more among the --max-bot-names of its account. While a bot of the name is connected
+    or has matches it is refused: revoke its key first.
+    """
+    _ask(
+        admin_server,
+        admin_key_file,
+        lambda client: client.free_bot_name(bot, account),
+        {"BOT_NOT_FOUND": f"the account {name(account)} has no name {name(bot)}"},
+    )
+    if output == "table":
+        _note(f"free: {name(bot)} is no longer a name of {name(account)}")
+    else:
+        _line({"name": bot, "account": account})
 
 
 @admin.command("log")

@@ -68,6 +68,11 @@ class AdminClient:
         pages = await self._pages(self._stub.ListRemoteBots, pb.ListRemoteBotsRequest)
         return [_bot(bot) for page in pages for bot in page.bots]
 
+    async def free_bot_name(self, name: str, account: str) -> None:
+        """Let a name of an account's remote bots be nobody's."""
+        request = pb.FreeBotNameRequest(name=name, account=account)
+        await self._call(self._stub.FreeBotName, request)
+
     async def bot_logs(self, bot: str) -> list[BotLog]:
         """Return what a bot has printed, the newest first."""
         answer = await self._call(self._stub.GetBotLog, pb.GetBotLogRequest(bot=bot))

@@ -97,6 +97,16 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
         shown, token = page_of(self._host.keys, "remote", request, bots, lambda bot: bot.identity)
         return pb.ListRemoteBotsResponse(bots=[_bot(bot) for bot in shown], next_page_token=token)
 
+    async def FreeBotName(
+        self, request: pb.FreeBotNameRequest, context: _Context
+    ) -> pb.FreeBotNameResponse:
+        """Let a name be nobody's."""
+        self._check("FreeBotName", context)
+        forget = self._host.remotes.forget
+        await self._host.to_the_end(self._accounts.free(request.name, request.account, forget))
+        _log.info("bot name freed", bot=request.name, account=request.account)
+        return pb.FreeBotNameResponse()
+
     async def Drain(self, request: pb.DrainRequest, context: _Context) -> pb.DrainResponse:
         """Let the server leave."""
         self._check("Drain", context)

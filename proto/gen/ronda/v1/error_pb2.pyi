@@ -135,6 +135,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION: the bot does not play these rules, or not with so many seats. Ask for
     another bot, or for rules that it plays.
     """
+    ERROR_REASON_BOT_NAME_IN_USE: _ErrorReason.ValueType  # 57
+    """FAILED_PRECONDITION: a bot of this name is connected, or has matches. Free the name when it has
+    left and they are over.
+    """
     ERROR_REASON_STALE_SEQUENCE: _ErrorReason.ValueType  # 70
     """ABORTED: the decision was made on an old state. The metadata holds the current number as
     `sequence`: look at what happened and decide again.
@@ -291,6 +295,10 @@ Reveal it when every seat is taken.
 ERROR_REASON_BOT_DECLINES: ErrorReason.ValueType  # 56
 """FAILED_PRECONDITION: the bot does not play these rules, or not with so many seats. Ask for
 another bot, or for rules that it plays.
+"""
+ERROR_REASON_BOT_NAME_IN_USE: ErrorReason.ValueType  # 57
+"""FAILED_PRECONDITION: a bot of this name is connected, or has matches. Free the name when it has
+left and they are over.
 """
 ERROR_REASON_STALE_SEQUENCE: ErrorReason.ValueType  # 70
 """ABORTED: the decision was made on an old state. The metadata holds the current number as

@@ -27,7 +27,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from ronda.v1 import match_pb2 as ronda_dot_v1_dot_match__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"ronda/admin/v1/admin_service.proto\x12\x0eronda.admin.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14ronda/v1/match.proto\"\x93\x01\n\x03Key\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\r\n\x05label\x18\x03 \x01(\t\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0brevoke_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"F\n\x10\x43reateKeyRequest\x12\x0f\n\x07\x61\x63\x63ount\x18\x01 \x01(\t\x12\r\n\x05label\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"E\n\x11\x43reateKeyResponse\x12 \n\x03key\x18\x01 \x01(\x0b\x32\x13.ronda.admin.v1.Key\x12\x0e\n\x06secret\x18\x02 \x01(\t\"8\n\x0fListKeysRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"N\n\x10ListKeysResponse\x12!\n\x04keys\x18\x01 \x03(\x0b\x32\x13.ronda.admin.v1.Key\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\"\n\x10RevokeKeyRequest\x12\x0e\n\x06key_id\x18\x01 \x01(\t\"5\n\x11RevokeKeyResponse\x12 \n\x03key\x18\x01 \x01(\x0b\x32\x13.ronda.admin.v1.Key\"\xba\x01\n\tRemoteBot\x12\x10\n\x08identity\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\x11\n\tconnected\x18\x03 \x01(\x08\x12\r\n\x05ready\x18\x04 \x01(\x08\x12\x11\n\tmatch_ids\x18\x05 \x03(\t\x12\x11\n\tmax_seats\x18\x06 \x01(\r\x12\x32\n\x0flast_round_trip\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06key_id\x18\x08 \x01(\t\">\n\x15ListRemoteBotsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"Z\n\x16ListRemoteBotsResponse\x12\'\n\x04\x62ots\x18\x01 \x03(\x0b\x32\x19.ronda.admin.v1.RemoteBot\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x1f\n\x10GetBotLogRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\"9\n\x11GetBotLogResponse\x12$\n\x04logs\x18\x01 \x03(\x0b\x32\x16.ronda.admin.v1.BotLog\"\xdb\x01\n\x06\x42otLog\x12\x10\n\x08identity\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\x0c\n\x04seat\x18\x03 \x01(\r\x12,\n\x08\x65nd_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12$\n\x05\x63\x61use\x18\x05 \x01(\x0e\x32\x15.ronda.v1.Fault.Cause\x12\x0e\n\x06\x64\x65tail\x18\x06 \x01(\t\x12+\n\x08\x64uration\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06output\x18\x08 \x01(\x0c\"\x0e\n\x0c\x44rainRequest\"%\n\rDrainResponse\x12\x14\n\x0copen_matches\x18\x01 \x01(\r\"\x15\n\x13GetIsolationRequest\"G\n\x14GetIsolationResponse\x12/\n\x06report\x18\x01 \x01(\x0b\x32\x1f.ronda.admin.v1.IsolationReport\"\xa2\x01\n\x0fIsolationReport\x12.\n\x06wanted\x18\x01 \x01(\x0e\x32\x1e.ronda.admin.v1.IsolationLevel\x12/\n\x07granted\x18\x02 \x01(\x0e\x32\x1e.ronda.admin.v1.IsolationLevel\x12.\n\x06\x63hecks\x18\x03 \x03(\x0b\x32\x1e.ronda.admin.v1.IsolationCheck\":\n\x0eIsolationCheck\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\n\n\x02ok\x18\x02 \x01(\x08\x12\x0e\n\x06\x64\x65tail\x18\x03 \x01(\t*\x88\x01\n\x0eIsolationLevel\x12\x1f\n\x1bISOLATION_LEVEL_UNSPECIFIED\x10\x00\x12\x1b\n\x17ISOLATION_LEVEL_TRUSTED\x10\x01\x12\x1b\n\x17ISOLATION_LEVEL_PROCESS\x10\x02\x12\x1b\n\x17ISOLATION_LEVEL_SANDBOX\x10\x03\x32\xf8\x04\n\x0c\x41\x64minService\x12U\n\tCreateKey\x12 .ronda.admin.v1.CreateKeyRequest\x1a!.ronda.admin.v1.CreateKeyResponse\"\x03\x90\x02\x02\x12R\n\x08ListKeys\x12\x1f.ronda.admin.v1.ListKeysRequest\x1a .ronda.admin.v1.ListKeysResponse\"\x03\x90\x02\x01\x12U\n\tRevokeKey\x12 .ronda.admin.v1.RevokeKeyRequest\x1a!.ronda.admin.v1.RevokeKeyResponse\"\x03\x90\x02\x02\x12\x64\n\x0eListRemoteBots\x12%.ronda.admin.v1.ListRemoteBotsRequest\x1a&.ronda.admin.v1.ListRemoteBotsResponse\"\x03\x90\x02\x01\x12I\n\x05\x44rain\x12\x1c.ronda.admin.v1.DrainRequest\x1a\x1d.ronda.admin.v1.DrainResponse\"\x03\x90\x02\x02\x12U\n\tGetBotLog\x12 .ronda.admin.v1.GetBotLogRequest\x1a!.ronda.admin.v1.GetBotLogResponse\"\x03\x90\x02\x01\x12^\n\x0cGetIsolation\x12#.ronda.admin.v1.GetIsolationRequest\x1a$.ronda.admin.v1.GetIsolationResponse\"\x03\x90\x02\x01\x42\x1fP\x01Z\x1bronda/admin/v1;rondaadminv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"ronda/admin/v1/admin_service.proto\x12\x0eronda.admin.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14ronda/v1/match.proto\"\x93\x01\n\x03Key\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\r\n\x05label\x18\x03 \x01(\t\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0brevoke_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"F\n\x10\x43reateKeyRequest\x12\x0f\n\x07\x61\x63\x63ount\x18\x01 \x01(\t\x12\r\n\x05label\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"E\n\x11\x43reateKeyResponse\x12 \n\x03key\x18\x01 \x01(\x0b\x32\x13.ronda.admin.v1.Key\x12\x0e\n\x06secret\x18\x02 \x01(\t\"8\n\x0fListKeysRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"N\n\x10ListKeysResponse\x12!\n\x04keys\x18\x01 \x03(\x0b\x32\x13.ronda.admin.v1.Key\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\"\n\x10RevokeKeyRequest\x12\x0e\n\x06key_id\x18\x01 \x01(\t\"5\n\x11RevokeKeyResponse\x12 \n\x03key\x18\x01 \x01(\x0b\x32\x13.ronda.admin.v1.Key\"\xba\x01\n\tRemoteBot\x12\x10\n\x08identity\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\x11\n\tconnected\x18\x03 \x01(\x08\x12\r\n\x05ready\x18\x04 \x01(\x08\x12\x11\n\tmatch_ids\x18\x05 \x03(\t\x12\x11\n\tmax_seats\x18\x06 \x01(\r\x12\x32\n\x0flast_round_trip\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06key_id\x18\x08 \x01(\t\">\n\x15ListRemoteBotsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"Z\n\x16ListRemoteBotsResponse\x12\'\n\x04\x62ots\x18\x01 \x03(\x0b\x32\x19.ronda.admin.v1.RemoteBot\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"3\n\x12\x46reeBotNameRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\"\x15\n\x13\x46reeBotNameResponse\"\x1f\n\x10GetBotLogRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\"9\n\x11GetBotLogResponse\x12$\n\x04logs\x18\x01 \x03(\x0b\x32\x16.ronda.admin.v1.BotLog\"\xdb\x01\n\x06\x42otLog\x12\x10\n\x08identity\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\x0c\n\x04seat\x18\x03 \x01(\r\x12,\n\x08\x65nd_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12$\n\x05\x63\x61use\x18\x05 \x01(\x0e\x32\x15.ronda.v1.Fault.Cause\x12\x0e\n\x06\x64\x65tail\x18\x06 \x01(\t\x12+\n\x08\x64uration\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06output\x18\x08 \x01(\x0c\"\x0e\n\x0c\x44rainRequest\"%\n\rDrainResponse\x12\x14\n\x0copen_matches\x18\x01 \x01(\r\"\x15\n\x13GetIsolationRequest\"G\n\x14GetIsolationResponse\x12/\n\x06report\x18\x01 \x01(\x0b\x32\x1f.ronda.admin.v1.IsolationReport\"\xa2\x01\n\x0fIsolationReport\x12.\n\x06wanted\x18\x01 \x01(\x0e\x32\x1e.ronda.admin.v1.IsolationLevel\x12/\n\x07granted\x18\x02 \x01(\x0e\x32\x1e.ronda.admin.v1.IsolationLevel\x12.\n\x06\x63hecks\x18\x03 \x03(\x0b\x32\x1e.ronda.admin.v1.IsolationCheck\":\n\x0eIsolationCheck\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\n\n\x02ok\x18\x02 \x01(\x08\x12\x0e\n\x06\x64\x65tail\x18\x03 \x01(\t*\x88\x01\n\x0eIsolationLevel\x12\x1f\n\x1bISOLATION_LEVEL_UNSPECIFIED\x10\x00\x12\x1b\n\x17ISOLATION_LEVEL_TRUSTED\x10\x01\x12\x1b\n\x17ISOLATION_LEVEL_PROCESS\x10\x02\x12\x1b\n\x17ISOLATION_LEVEL_SANDBOX\x10\x03\x32\xd5\x05\n\x0c\x41\x64minService\x12U\n\tCreateKey\x12 .ronda.admin.v1.CreateKeyRequest\x1a!.ronda.admin.v1.CreateKeyResponse\"\x03\x90\x02\x02\x12R\n\x08ListKeys\x12\x1f.ronda.admin.v1.ListKeysRequest\x1a .ronda.admin.v1.ListKeysResponse\"\x03\x90\x02\x01\x12U\n\tRevokeKey\x12 .ronda.admin.v1.RevokeKeyRequest\x1a!.ronda.admin.v1.RevokeKeyResponse\"\x03\x90\x02\x02\x12\x64\n\x0eListRemoteBots\x12%.ronda.admin.v1.ListRemoteBotsRequest\x1a&.ronda.admin.v1.ListRemoteBotsResponse\"\x03\x90\x02\x01\x12[\n\x0b\x46reeBotName\x12\".ronda.admin.v1.FreeBotNameRequest\x1a#.ronda.admin.v1.FreeBotNameResponse\"\x03\x90\x02\x02\x12I\n\x05\x44rain\x12\x1c.ronda.admin.v1.DrainRequest\x1a\x1d.ronda.admin.v1.DrainResponse\"\x03\x90\x02\x02\x12U\n\tGetBotLog\x12 .ronda.admin.v1.GetBotLogRequest\x1a!.ronda.admin.v1.GetBotLogResponse\"\x03\x90\x02\x01\x12^\n\x0cGetIsolation\x12#.ronda.admin.v1.GetIsolationRequest\x1a$.ronda.admin.v1.GetIsolationResponse\"\x03\x90\x02\x01\x42\x1fP\x01Z\x1bronda/admin/v1;rondaadminv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,14 +43,16 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ADMINSERVICE'].methods_by_name['RevokeKey']._serialized_options = b'\220\002\002'
   _globals['_ADMINSERVICE'].methods_by_name['ListRemoteBots']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['ListRemoteBots']._serialized_options = b'\220\002\001'
+  _globals['_ADMINSERVICE'].methods_by_name['FreeBotName']._loaded_options = None
+  _globals['_ADMINSERVICE'].methods_by_name['FreeBotName']._serialized_options = b'\220\002\002'
   _globals['_ADMINSERVICE'].methods_by_name['Drain']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['Drain']._serialized_options = b'\220\002\002'
   _globals['_ADMINSERVICE'].methods_by_name['GetBotLog']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['GetBotLog']._serialized_options = b'\220\002\001'
   _globals['_ADMINSERVICE'].methods_by_name['GetIsolation']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['GetIsolation']._serialized_options = b'\220\002\001'
-  _globals['_ISOLATIONLEVEL']._serialized_start=1699
-  _globals['_ISOLATIONLEVEL']._serialized_end=1835
+  _globals['_ISOLATIONLEVEL']._serialized_start=1775
+  _globals['_ISOLATIONLEVEL']._serialized_end=1911
   _globals['_KEY']._serialized_start=142
   _globals['_KEY']._serialized_end=289
   _globals['_CREATEKEYREQUEST']._serialized_start=291
@@ -71,24 +73,28 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTREMOTEBOTSREQUEST']._serialized_end=914
   _globals['_LISTREMOTEBOTSRESPONSE']._serialized_start=916
   _globals['_LISTREMOTEBOTSRESPONSE']._serialized_end=1006
-  _globals['_GETBOTLOGREQUEST']._serialized_start=1008
-  _globals['_GETBOTLOGREQUEST']._serialized_end=1039
-  _globals['_GETBOTLOGRESPONSE']._serialized_start=1041
-  _globals['_GETBOTLOGRESPONSE']._serialized_end=1098
-  _globals['_BOTLOG']._serialized_start=1101
-  _globals['_BOTLOG']._serialized_end=1320
-  _globals['_DRAINREQUEST']._serialized_start=1322
-  _globals['_DRAINREQUEST']._serialized_end=1336
-  _globals['_DRAINRESPONSE']._serialized_start=1338
-  _globals['_DRAINRESPONSE']._serialized_end=1375
-  _globals['_GETISOLATIONREQUEST']._serialized_start=1377
-  _globals['_GETISOLATIONREQUEST']._serialized_end=1398
-  _globals['_GETISOLATIONRESPONSE']._serialized_start=1400
-  _globals['_GETISOLATIONRESPONSE']._serialized_end=1471
-  _globals['_ISOLATIONREPORT']._serialized_start=1474
-  _globals['_ISOLATIONREPORT']._serialized_end=1636
-  _globals['_ISOLATIONCHECK']._serialized_start=1638
-  _globals['_ISOLATIONCHECK']._serialized_end=1696
-  _globals['_ADMINSERVICE']._serialized_start=1838
-  _globals['_ADMINSERVICE']._serialized_end=2470
+  _globals['_FREEBOTNAMEREQUEST']._serialized_start=1008
+  _globals['_FREEBOTNAMEREQUEST']._serialized_end=1059
+  _globals['_FREEBOTNAMERESPONSE']._serialized_start=1061
+  _globals['_FREEBOTNAMERESPONSE']._serialized_end=1082
+  _globals['_GETBOTLOGREQUEST']._serialized_start=1084
+  _globals['_GETBOTLOGREQUEST']._serialized_end=1115
+  _globals['_GETBOTLOGRESPONSE']._serialized_start=1117
+  _globals['_GETBOTLOGRESPONSE']._serialized_end=1174
+  _globals['_BOTLOG']._serialized_start=1177
+  _globals['_BOTLOG']._serialized_end=1396
+  _globals['_DRAINREQUEST']._serialized_start=1398
+  _globals['_DRAINREQUEST']._serialized_end=1412
+  _globals['_DRAINRESPONSE']._serialized_start=1414
+  _globals['_DRAINRESPONSE']._serialized_end=1451
+  _globals['_GETISOLATIONREQUEST']._serialized_start=1453
+  _globals['_GETISOLATIONREQUEST']._serialized_end=1474
+  _globals['_GETISOLATIONRESPONSE']._serialized_start=1476
+  _globals['_GETISOLATIONRESPONSE']._serialized_end=1547
+  _globals['_ISOLATIONREPORT']._serialized_start=1550
+  _globals['_ISOLATIONREPORT']._serialized_end=1712
+  _globals['_ISOLATIONCHECK']._serialized_start=1714
+  _globals['_ISOLATIONCHECK']._serialized_end=1772
+  _globals['_ADMINSERVICE']._serialized_start=1914
+  _globals['_ADMINSERVICE']._serialized_end=2639
 # @@protoc_insertion_point(module_scope)

@@ -384,6 +384,49 @@ class ListRemoteBotsResponse(_message.Message):
 Global___ListRemoteBotsResponse: _TypeAlias = ListRemoteBotsResponse  # noqa: Y015
 
 @_typing.final
+class FreeBotNameRequest(_message.Message):
+    """Frees a name of remote bots."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The name, without a version."""
+    account: _builtins.str
+    """The account that has it."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        account: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FreeBotNameRequest: _TypeAlias = FreeBotNameRequest  # noqa: Y015
+
+@_typing.final
+class FreeBotNameResponse(_message.Message):
+    """The name is nobody's."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FreeBotNameResponse: _TypeAlias = FreeBotNameResponse  # noqa: Y015
+
+@_typing.final
 class GetBotLogRequest(_message.Message):
     """Asks for what a bot has printed."""
 

@@ -58,6 +58,11 @@ class AdminServiceStub:
                 request_serializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.ListRemoteBotsRequest.SerializeToString,
                 response_deserializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.ListRemoteBotsResponse.FromString,
                 _registered_method=True)
+        self.FreeBotName = channel.unary_unary(
+                '/ronda.admin.v1.AdminService/FreeBotName',
+                request_serializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.FreeBotNameRequest.SerializeToString,
+                response_deserializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.FreeBotNameResponse.FromString,
+                _registered_method=True)
         self.Drain = channel.unary_unary(
                 '/ronda.admin.v1.AdminService/Drain',
                 request_serializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.DrainRequest.SerializeToString,
@@ -112,6 +117,17 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def FreeBotName(self, request, context):
+        """Frees a name of remote bots: whoever uses it next, of any account, has it.
+
+        BOT_NOT_FOUND if it is not the account's, so nobody else loses it when the call is repeated.
+        BOT_NAME_IN_USE while a bot of the name is connected, or has
+        or may have matches: revoke its key first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Drain(self, request, context):
         """Lets the server drain and leave, as SIGTERM does: streams end with where to resume, calls
         finish, and open matches go on when it is started again.
@@ -159,6 +175,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.ListRemoteBots,
                     request_deserializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.ListRemoteBotsRequest.FromString,
                     response_serializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.ListRemoteBotsResponse.SerializeToString,
+            ),
+            'FreeBotName': grpc.unary_unary_rpc_method_handler(
+                    servicer.FreeBotName,
+                    request_deserializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.FreeBotNameRequest.FromString,
+                    response_serializer=ronda_dot_admin_dot_v1_dot_admin__service__pb2.FreeBotNameResponse.SerializeToString,
             ),
             'Drain': grpc.unary_unary_rpc_method_handler(
                     servicer.Drain,
@@ -288,6 +309,33 @@ class AdminService:
             '/ronda.admin.v1.AdminService/ListRemoteBots',
             ronda_dot_admin_dot_v1_dot_admin__service__pb2.ListRemoteBotsRequest.SerializeToString,
             ronda_dot_admin_dot_v1_dot_admin__service__pb2.ListRemoteBotsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FreeBotName(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ronda.admin.v1.AdminService/FreeBotName',
+            ronda_dot_admin_dot_v1_dot_admin__service__pb2.FreeBotNameRequest.SerializeToString,
+            ronda_dot_admin_dot_v1_dot_admin__service__pb2.FreeBotNameResponse.FromString,
             options,
             channel_credentials,
             insecure,

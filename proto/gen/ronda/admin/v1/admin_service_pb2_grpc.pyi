@@ -31,6 +31,13 @@ class AdminServiceStub:
     """
     ListRemoteBots: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.ListRemoteBotsRequest, _admin_service_pb2.ListRemoteBotsResponse]
     """Lists the remote bots that are connected or have a match, by identity."""
+    FreeBotName: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.FreeBotNameRequest, _admin_service_pb2.FreeBotNameResponse]
+    """Frees a name of remote bots: whoever uses it next, of any account, has it.
+
+    BOT_NOT_FOUND if it is not the account's, so nobody else loses it when the call is repeated.
+    BOT_NAME_IN_USE while a bot of the name is connected, or has
+    or may have matches: revoke its key first.
+    """
     Drain: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.DrainRequest, _admin_service_pb2.DrainResponse]
     """Lets the server drain and leave, as SIGTERM does: streams end with where to resume, calls
     finish, and open matches go on when it is started again.
@@ -85,6 +92,19 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_admin_service_pb2.ListRemoteBotsRequest, _abc.Awaitable[_admin_service_pb2.ListRemoteBotsResponse]],
     ) -> _abc.Awaitable[_admin_service_pb2.ListRemoteBotsResponse]:
         """Lists the remote bots that are connected or have a match, by identity."""
+
+    @_abc_1.abstractmethod
+    def FreeBotName(
+        self,
+        request: _admin_service_pb2.FreeBotNameRequest,
+        context: _aio.ServicerContext[_admin_service_pb2.FreeBotNameRequest, _abc.Awaitable[_admin_service_pb2.FreeBotNameResponse]],
+    ) -> _abc.Awaitable[_admin_service_pb2.FreeBotNameResponse]:
+        """Frees a name of remote bots: whoever uses it next, of any account, has it.
+
+        BOT_NOT_FOUND if it is not the account's, so nobody else loses it when the call is repeated.
+        BOT_NAME_IN_USE while a bot of the name is connected, or has
+        or may have matches: revoke its key first.
+        """
 
     @_abc_1.abstractmethod
     def Drain(

@@ -152,6 +152,11 @@ export enum ErrorReason {
    */
   BOT_DECLINES = 56,
   /**
+   * BOT_NAME_IN_USE - FAILED_PRECONDITION: a bot of this name is connected, or has matches. Free the name when it has
+   * left and they are over.
+   */
+  BOT_NAME_IN_USE = 57,
+  /**
    * STALE_SEQUENCE - ABORTED: the decision was made on an old state. The metadata holds the current number as
    * `sequence`: look at what happened and decide again.
    */
