@@ -103,6 +103,7 @@ class Drivers:
                 answer = await self._ask(live)
                 if answer:
                     if self._bot_delay:
+                        self._grant(live, self._bot_delay + _SLACK_SECONDS)  # it has decided
                         await asyncio.sleep(self._bot_delay)  # for people to follow
                     await self._host.take_answer(live, answer)
         except (BotNotFoundError, IsolationError) as problem:

@@ -77,6 +77,7 @@ class Host:
         self._loaded: asyncio.Task[None]
         self._tasks: set[asyncio.Task[Any]] = set()
         self.bot_logs = BotLogs(now)
+        self._bot_delay = bot_delay
         self._drivers = Drivers(self, registry, seating, metrics, self.bot_logs, bot_delay)
         self.remotes = Remotes(self, now, metrics, max_bots, max_account_bots, max_bot_seats)
 
@@ -274,9 +275,17 @@ class Host:
                 await self._advance(live, answer.decision, None)
 
     def decided(self, live: Live, answer: Answer) -> None:
-        """Take what a remote bot has decided in time."""
+        """Take what a remote bot has decided in time, after as long as any bot waits."""
         live.answering += 1
-        self.spawn(self._take_remote(live, answer))
+        if not self._bot_delay:
+            self.spawn(self._take_remote(live, answer))
+            return
+
+        def take() -> None:
+            if not self.draining:  # else it is asked again after the restart
+                self.spawn(self._take_remote(live, answer))
+
+        asyncio.get_running_loop().call_later(self._bot_delay, take)
 
     def late(self, live: Live) -> None:
         """See that the time of a match is up, before its timer does."""

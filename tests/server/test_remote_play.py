@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from google.protobuf.duration_pb2 import Duration
-from tests.server.conftest import Client
+from tests.server.conftest import Client, stop
 from tests.server.remotes import Admin, Remote, any_card
 from tests.server.tables import DECLARING, TABLES, Table, until
 
@@ -240,3 +241,39 @@ async def test_names_and_versions_are_listed_in_order_page_by_page(
     assert identities == [*installed[:before], *dune, *installed[before:]]
     created = await client.create("dune", "greedy")
     assert created.match.seats[0].identity == "dune@2.0"
+
+
+async def test_what_a_remote_bot_decides_waits_as_long_as_any_bot_does(
+    start: Any, admin: Admin, key: str
+) -> None:
+    await stop(admin.client)
+    client: Client = await start(bot_delay=60.0)
+    bot = await Remote(client, key).open()
+    clock = match_pb2.Clock(per_decision=Duration(nanos=100_000_000))
+    created = await client.create("far", "far", rules="arabic", clock=clock)
+    live = await client.server.host.find(created.match.id)
+    decision = await bot.next("decision")
+    opened = live.game.opened
+    await bot.decide(decision)
+    await bot.decide(decision)
+    rejected = await bot.next("answer_rejected")  # the first has been taken, and waits
+    assert rejected.reason == pb.AnswerRejected.REASON_ALREADY_ANSWERED
+    await client.server.host._expire(live)  # its time is up meanwhile: nobody is late
+    assert (live.game.opened, live.game.over) == (opened, False)
+    await stop(client)  # it waits for no delay
+    again: Client = await start(bot_delay=0.001)
+    back = await Remote(again, key).open()
+    assert (await back.next("decision")).decision_id == decision.decision_id
+    await back.decide(back.of("decision")[0])
+    over = await back.play_out(2)
+    assert {one.result.outcome for one in over} == {match_pb2.Result.OUTCOME_HAND}
+
+
+async def test_no_bot_of_the_server_is_late_by_the_delay(start: Any) -> None:
+    client: Client = await start(bot_delay=0.15)
+    clock = match_pb2.Clock(per_decision=Duration(nanos=100_000_000))
+    created = await client.create("greedy", "random", rules="arabic", clock=clock)
+    live = await client.server.host.find(created.match.id)
+    begun = live.game.sequence
+    await until(lambda: live.game.over or live.game.sequence >= begun + 2)
+    assert not live.game.over

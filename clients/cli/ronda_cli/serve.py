@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(0, 60),
     default=0.0,
     show_default=True,
-    help="Seconds a bot waits with each decision.",
+    help="Seconds each decision of a bot waits, remote ones too.",
 )
 @click.option(
     "--isolation",
