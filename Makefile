@@ -102,24 +102,24 @@ soak fuzz crash zoo: $(if $(wildcard tests/long/*.py),$(VENV)/.dev)
 	@test -f tests/long/$@.py || $(call missing,tests/long/$@.py (run as 'python -m tests.long.$@'))
 	@$(BIN)/python -m tests.long.$@ $(LONG_ARGS)
 
-soak: ## an hour of full load: memory, tasks and descriptors stay flat (not there yet)
+soak: # an hour of full load: memory, tasks and descriptors stay flat; not in the list until it is there
 fuzz: ## a million malformed and hostile inputs, a million hands against the second referee
 crash: ## a thousand kill -9: nothing acknowledged is lost or doubled
 zoo: ## two hundred matches with a hostile bot each: no harm to any other; how often sleepers are late at full load
 
 ##: other trees
 
-docs: ## build the documentation (not there yet: read docs/ as it is)
+docs: # build the documentation; not in the list until it is there
 	@$(call missing,a documentation build; docs/ is read as it is)
 
-helm: ## lint and render the chart (not there yet)
+helm: # lint and render the chart; not in the list until it is there
 	@$(call missing,the chart deploy/helm/ronda)
 
 clients: ## build and test the client in another language, clients/node (needs Node 18.3 or newer and npm)
 	@command -v npm >/dev/null || { echo "make $@: needs Node 18.3 or newer, and npm" >&2; exit 1; }
 	cd clients/node && npm ci --no-audit --no-fund && npm run check && npm test
 
-web: ## build and test the page (not there yet)
+web: # build and test the page; not in the list until it is there
 	@$(call missing,clients/web)
 
 ##: upkeep

@@ -106,15 +106,16 @@ def test_every_default_of_serve_is_shown_as_documented(run: Run) -> None:
             assert known == str(default).removesuffix(".0")
 
 
-def test_make_help_says_what_is_not_there_yet() -> None:
+def test_make_help_leaves_out_what_is_not_there_yet() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     helped = dict(re.findall(r"^([a-z-]+):.*?## (.*)$", makefile, re.MULTILINE))
     missing = re.findall(r"^([a-z-]+):[^\n]*\n\t@\$\(call missing", makefile, re.MULTILINE)
     there = {path.stem for path in (ROOT / "tests" / "long").glob("*.py")}
     missing += {"soak", "fuzz", "crash"} - there
     assert {"docs", "helm", "web"} <= set(missing)
-    for name, text in helped.items():
-        assert ("not there yet" in text) is (name in missing), name
+    assert not set(missing) & set(helped)
+    assert {"fuzz", "crash", "zoo", "demo", "test"} - set(missing) <= set(helped)
+    assert "not there yet" not in " ".join(helped.values())
 
 
 def test_the_map_shows_no_folder_that_is_not_there() -> None:

@@ -290,11 +290,7 @@ def _commands(trouble: Trouble, flags: tuple[str, ...]) -> list[str]:
 
 
 def _wrapped(told: str, shown: Look, indent: str = "") -> Iterator[str]:
-    import textwrap  # noqa: PLC0415 -- only where something is wrong
-
-    yield from textwrap.wrap(
-        text.one_line(told), shown.width, initial_indent=indent, subsequent_indent=f"{indent}  "
-    )
+    yield from text.wrapped(text.one_line(told), shown.width, indent)
 
 
 def _data(found: Findings, how: str, clock: Clock | None, flags: tuple[str, ...]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ronda_cli import config, options
 from ronda_cli import output as out
 from ronda_cli.look import NARROWEST, look
 from ronda_cli.output import ExitCode, Failure
-from ronda_cli.text import name, one_line
+from ronda_cli.text import name, one_line, wrapped
 
 _PYTHON: Final = (3, 11)
 _NEEDED: Final = (
@@ -66,6 +66,7 @@ def doctor(database: str, output: str) -> int:
     Exit code: 1 if something fails, else 0; warnings do not count.
     """
     findings = []
+    shown = look()
     for check in _checks(database):
         for finding in check():
             findings.append(finding)
@@ -73,7 +74,9 @@ def doctor(database: str, output: str) -> int:
                 out.line(out.as_json(finding._asdict()))
             elif output == "table":
                 advice = f": {finding.advice}" if finding.advice else ""
-                out.line(f"{finding.level:<4}  {one_line(finding.what + advice)}")
+                told = f"{finding.level:<4}  {one_line(finding.what + advice)}"
+                for line in wrapped(told, shown.width, below=" " * 6) if shown.screen else [told]:
+                    out.line(line)
     failed = any(finding.level == "fail" for finding in findings)
     if output == "json":
         data = {"healthy": not failed, "findings": [finding._asdict() for finding in findings]}

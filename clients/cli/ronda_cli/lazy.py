@@ -10,11 +10,14 @@ import click
 from click.shell_completion import CompletionItem
 
 from ronda_cli import config
+from ronda_cli.helps import HelpContext
 from ronda_cli.text import one_line
 
 
 class ConfiguredGroup(click.Group):
-    """Gives each command its part of the configuration file."""
+    """Gives each command its part of the configuration file, and the layout of its help."""
+
+    context_class = HelpContext
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -24,12 +27,22 @@ class ConfiguredGroup(click.Group):
             name, command, rest = super().resolve_command(ctx, args)
         except click.UsageError as error:
             raise self._unknown(ctx, args[0], error) from None
+        if command:
+            command.context_class = HelpContext
         if ctx.parent is None and name != "doctor":  # which tells of a broken file itself
             ctx.default_map = config.load(self.list_commands(ctx))
         if name and command and ctx.default_map:
             part = config.defaults(ctx.default_map, name, command)
             ctx.default_map = {**ctx.default_map, name: part}
         return name, command, rest
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands, each with the whole of its first sentence."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, command.get_short_help_str(200)) for name, command in found if command]
+            )
 
     def _unknown(self, ctx: click.Context, name: str, error: click.UsageError) -> click.UsageError:
         """Return the error of a command that is not there, with the one that may be meant."""

@@ -12,7 +12,7 @@ import click
 from ronda_cli import isolating, options, sink, tables, text, wishes
 from ronda_cli import output as out
 from ronda_cli.blame import Blame
-from ronda_cli.look import look
+from ronda_cli.look import Look, look
 from ronda_cli.output import Interrupted
 from ronda_cli.sink import Sink
 
@@ -118,7 +118,7 @@ def match(
     elif output == "table":
         # Records on stdout are the data then, and this is for whoever looks on.
         write = out.note if records == sink.STDOUT else out.line
-        for line in _told(table, summary, tally.last, look(plain).width):
+        for line in _told(table, summary, tally.last, look(plain)):
             write(line)
 
 
@@ -161,6 +161,7 @@ class _Tally:
             self.done += 1
             self.last = record
             if self._form == "jsonl":
+                self.make_room()
                 out.line(out.as_json(_game(record)))
             self._progress.step(self.done)
             yield record
@@ -201,7 +202,7 @@ def _seats(summary: Summary, levels: Sequence[str]) -> list[dict[str, Any]]:
     return seats
 
 
-def _told(table: Settings, summary: Summary, last: Record | None, width: int) -> Iterator[str]:
+def _told(table: Settings, summary: Summary, last: Record | None, shown: Look) -> Iterator[str]:
     """Yield what the games came to: a table, or where that has no room a block for each seat."""
     rules = table.preset.name
     if table.target:
@@ -211,13 +212,14 @@ def _told(table: Settings, summary: Summary, last: Record | None, width: int) ->
     games = "1 game" if summary.games == 1 else f"{summary.games} games"
     yield f"{rules}, {games}"
     if summary.games == 1 and last:
-        yield _told_one(last)
+        told = _told_one(last)
+        yield from text.wrapped(told, shown.width) if shown.screen else [told]
         return
     rows = []
     for seat in summary.seats:
         share = seat.win_share
         between = f"{share.low:.0%} to {share.high:.0%}" if share else ""
-        margin = str(seat.margin) if look().unicode else str(seat.margin).replace("±", "+-")
+        margin = str(seat.margin) if shown.unicode else str(seat.margin).replace("±", "+-")
         rows.append(
             {
                 "seat": str(seat.seat),
@@ -231,7 +233,7 @@ def _told(table: Settings, summary: Summary, last: Record | None, width: int) ->
                 "bot": text.name(seat.bot),
             }
         )
-    yield from tables.lines(rows, width, left=("bot", "faults"))
+    yield from tables.lines(rows, shown.width, left=("bot", "faults"))
 
 
 def _told_one(record: Record) -> str:

@@ -47,6 +47,7 @@ class _Replay(click.Command):
             return super().make_context(info_name, args, parent, **extra)
         from ronda_cli.replay_export import export  # noqa: PLC0415 -- gRPC is heavy
 
+        export.context_class = self.context_class
         if parent is not None:
             extra["auto_envvar_prefix"] = f"{parent.auto_envvar_prefix}_REPLAY_EXPORT"
             extra["default_map"] = config.defaults(parent.default_map or {}, "", export)

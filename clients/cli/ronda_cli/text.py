@@ -87,6 +87,19 @@ def width(shown: str) -> int:
     return cell_len(shown)
 
 
+def wrapped(told: str, cells: int, indent: str = "", below: str = "  ") -> list[str]:
+    """Return a text in lines of at most so many cells, those after the first `below` the others."""
+    import textwrap  # noqa: PLC0415 -- not for every start
+
+    return textwrap.wrap(
+        told,
+        cells,
+        initial_indent=indent,
+        subsequent_indent=indent + below,
+        break_on_hyphens=False,  # such as those of options
+    )
+
+
 def one_line(message: str, longest: int = 600) -> str:
     """Return a message that quotes input as one line of bounded length."""
     shown = printable(message[:_LONGEST])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 
 from ronda_cli import lines, options, text
 from ronda_cli import output as out
+from ronda_cli.look import look
 from ronda_cli.output import ExitCode, Failure
 
 if TYPE_CHECKING:
@@ -51,11 +53,13 @@ def verify(files: tuple[str, ...], promises: str | None, output: str) -> int:
         for result in judge.file(file):
             counts[result["verdict"]] += 1
             if output == "jsonl":
+                progress.close()
                 out.line(out.as_json(result))
             elif result["verdict"] != "proven":
                 results.append(result)
                 if output == "table":
-                    (out.note if result["verdict"] == "unreadable" else out.line)(_line(result))
+                    progress.close()  # it stands where this is to stand
+                    _tell(result)
             progress.step(counts.total())
     progress.close()
     told = {name: counts[name] for name in _VERDICTS}
@@ -158,6 +162,15 @@ def _end(listed: Commitments) -> dict[str, Any]:
 def _unreadable(file: str, line: int, problem: str) -> dict[str, Any]:
     about = {"file": file, "line": line, "id": None, "verdict": "unreadable", "where": ""}
     return {**about, "problem": problem}
+
+
+def _tell(result: dict[str, Any]) -> None:
+    """Tell what is wrong with a record, or on stderr that it cannot be read."""
+    unreadable = result["verdict"] == "unreadable"
+    shown = look(stream=sys.stderr if unreadable else sys.stdout)
+    told = _line(result)
+    for line in text.wrapped(told, shown.width) if shown.screen else [told]:
+        (out.note if unreadable else out.line)(line)
 
 
 def _line(result: dict[str, Any]) -> str:
