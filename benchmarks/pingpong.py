@@ -21,7 +21,7 @@ import uvloop
 from ronda.v1 import bot_service_pb2 as pb
 from ronda_arena.discovery import discover
 from ronda_arena.seating import InProcess
-from ronda_server import frames, logs, remote
+from ronda_server import frames, logs, remote, remote_bot
 from ronda_server.app import Config, Server, wall_clock
 
 judged: list[float] = []
@@ -57,7 +57,7 @@ def _watch_the_clock() -> None:
     written: dict[str, float] = {}
     decision, answer = frames.decision, remote.Remotes.answer
 
-    def timed_decision(place: remote.Place, *rest: Any) -> bytes:
+    def timed_decision(place: remote_bot.Place, *rest: Any) -> bytes:
         frame = decision(place, *rest)
         if not sample[0].HasField("decision"):
             sample[0].MergeFromString(frames.sent_time(wall_clock()) + frame)

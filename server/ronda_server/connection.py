@@ -9,7 +9,8 @@ from typing import Final
 
 from ronda.v1.bot_service_pb2 import AnswerRejected, ConnectionEnded
 from ronda_server import frames
-from ronda_server.remote import Ending, Place, Rejection, RemoteBot, Remotes
+from ronda_server.remote import Remotes
+from ronda_server.remote_bot import Ending, Place, Rejection, RemoteBot
 
 HEARTBEAT_SECONDS: Final = 10.0
 _BEHIND: Final = 64

@@ -12,7 +12,7 @@ from ronda_core.claims import is_name
 from ronda_server import convert
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.game import Game
-from ronda_server.remote import About, Ending, Place, RemoteBot
+from ronda_server.remote_bot import About, Ending, Place, RemoteBot
 
 _Response = pb.ConnectResponse
 _M: Final = 1_000_000

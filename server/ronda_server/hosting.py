@@ -30,6 +30,7 @@ from ronda_server.errors import LogError, Reason, ServiceError, StorageError
 from ronda_server.game import Decision, Game, Happened
 from ronda_server.identity import Keys
 from ronda_server.live import Live, Request, Shelf
+from ronda_server.loading import Loading
 from ronda_server.log import SqliteLog
 from ronda_server.metrics import Metrics
 from ronda_server.remote import Remotes
@@ -72,9 +73,7 @@ class Host:
         self.draining = False
         self._began = now()
         self._shelf = Shelf()
-        self._loading: dict[str, asyncio.Task[Live]] = {}
-        self._to_load: set[str] = set()
-        self._loaded: asyncio.Task[None]
+        self._loading = Loading(self, self._shelf)
         self._tasks: set[asyncio.Task[Any]] = set()
         self.bot_logs = BotLogs(now)
         self._bot_delay = bot_delay
@@ -83,7 +82,7 @@ class Host:
 
     def __len__(self) -> int:
         """Return how many matches wait or run, those among them that are still to be loaded."""
-        return len(self._shelf.open) + len(self._to_load)
+        return len(self._shelf.open) + len(self._loading)
 
     @property
     def workers(self) -> int:
@@ -91,35 +90,17 @@ class Host:
         return sum(live.game.workers for live in self._shelf.open.values())
 
     async def open(self) -> None:
-        """Begin to take up every match that is not over where its log ends, the newest first.
-
-        Who asks for one before its turn does not wait for the others.
-        """
-        rows = await self.log.unfinished()
-        self._to_load = {row.id for row in rows}
+        """Begin to take up every match that is not over where its log ends, the newest first."""
+        await self._loading.open()
         self.metrics.live_matches.set(len(self))
-        self._loaded = self.spawn(self._load_all([row.id for row in rows]))
 
     async def loaded(self) -> None:
         """Wait until every match is taken up that can be."""
-        await self._loaded
+        await self._loading.done()
 
-    async def _load_all(self, match_ids: list[str]) -> None:
-        for match_id in match_ids:
-            while not self.draining:
-                try:
-                    await self.find(match_id)
-                except LogError as problem:
-                    # The others go on; this one waits for someone who can read what became of it.
-                    self._to_load.discard(match_id)
-                    self.metrics.errors.inc()
-                    _log.error("a match is left out", match=match_id, problem=str(problem))
-                except StorageError:
-                    await self.pause()
-                    continue
-                break
-        if not self.draining:
-            self.remotes.all_loaded()
+    def all_loaded(self) -> None:
+        """Tell remote bots that they have been told of every match."""
+        self.remotes.all_loaded()
 
     async def close(self) -> None:
         """Stop bots and timers; every match goes on from its log, elsewhere or later."""
@@ -143,14 +124,14 @@ class Host:
 
     async def find(self, match_id: str) -> Live:
         """Return a match, from memory or from its log; `ServiceError` if there is none."""
-        live = self._shelf.get(match_id)
-        if live is not None:
-            return live
-        task = self._loading.get(match_id)
-        if task is None:
-            task = self._loading[match_id] = self.spawn(self._load(match_id))
-            task.add_done_callback(lambda _: self._loading.pop(match_id, None))
-        return await asyncio.shield(task)
+        return await self._loading.find(match_id)
+
+    def take_up(self, live: Live) -> None:
+        """Go on with a match that has come into memory."""
+        if self.draining:
+            live.audience.drain()
+        self._shelve(live)
+        self.go_on(live)
 
     async def command(
         self, live: Live, caller: bytes, request: Request, decide: Callable[[Game], Decision | int]
@@ -360,26 +341,6 @@ class Host:
                 _log.warning("deadline waits", match=live.game.id, reason=problem.reason.value)
                 self._wait_until(live, self.due(live), _RETRY_SECONDS)
 
-    async def _load(self, match_id: str) -> Live:
-        row = await self.log.match(match_id)
-        if row is None:
-            raise ServiceError(Reason.MATCH_NOT_FOUND)
-        facts = await self.log.read(match_id)
-        master = await self.log.master(match_id)
-        commitment = await self.log.commitment(match_id)
-        game, happened = await asyncio.to_thread(fold.latest, match_id, facts, commitment, master)
-        known = self._shelf.get(match_id)
-        if known is not None:  # it was made meanwhile: a match has one place in memory
-            return known
-        live = Live(game, Audience(self.now, self.metrics))
-        live.take_in(game, happened)
-        live.rematch_id = row.rematch_id or ""
-        if self.draining:
-            live.audience.drain()
-        self._shelve(live)
-        self.go_on(live)
-        return live
-
     async def _refresh(self, live: Live) -> None:
         """Read what the storage holds beyond memory, after a commit whose fate is unknown."""
         if not live.stale:
@@ -409,7 +370,7 @@ class Host:
 
     def _shelve(self, live: Live) -> None:
         self._shelf.put(live)
-        self._to_load.discard(live.game.id)
+        self._loading.came(live.game.id)
         self.metrics.live_matches.set(len(self))
 
     def _finished(self, task: asyncio.Task[Any]) -> None:

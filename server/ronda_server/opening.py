@@ -30,7 +30,7 @@ from ronda_server.game import (
 from ronda_server.hosting import Host
 from ronda_server.identity import INVITATION, OWNER, SEAT
 from ronda_server.live import Invitation, Live, Offer, Request
-from ronda_server.remote import RemoteBot
+from ronda_server.remote_bot import RemoteBot
 from ronda_server.statements import Rows, insert_match, rows_of, set_rematch, set_running
 
 _log = structlog.get_logger(__name__)

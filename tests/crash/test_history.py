@@ -13,9 +13,9 @@ import pytest
 
 from ronda_bots.registry import Registry
 from ronda_server.facts import Fact
-from ronda_server.hosting import Host
 from ronda_server.identity import Keys
 from ronda_server.live import Live
+from ronda_server.loading import Loading
 from ronda_server.log import SqliteLog
 from ronda_server.streams import Audience
 
@@ -226,14 +226,14 @@ def pictures(
 
 
 def _forget_requests(patch: pytest.MonkeyPatch) -> None:
-    load = Host._load
+    load = Loading._load
 
-    async def forgetful(self: Host, match_id: str) -> Live:
+    async def forgetful(self: Loading, match_id: str) -> Live:
         live = await load(self, match_id)
         live.requests.clear()
         return live
 
-    patch.setattr(Host, "_load", forgetful)
+    patch.setattr(Loading, "_load", forgetful)
 
 
 def _resume_late(patch: pytest.MonkeyPatch) -> None:

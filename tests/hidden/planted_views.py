@@ -27,8 +27,8 @@ from ronda_core.view import Private, PublicView
 from ronda_server import convert, streams
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.game import Game, Happened
-from ronda_server.hosting import Host
 from ronda_server.live import Live
+from ronda_server.loading import Loading
 from ronda_server.metrics import Metrics
 from ronda_server.services import matches as service
 from ronda_server.services.matches import MatchService
@@ -246,9 +246,9 @@ def frames_kept_for_any(patch: pytest.MonkeyPatch) -> None:
 
 @leak("after a restart a spectator is told past deals as seat 0 was")
 def told_again_as_seat_0(patch: pytest.MonkeyPatch) -> None:
-    right = Host._load
+    right = Loading._load
 
-    async def load(self: Host, match_id: str) -> Live:
+    async def load(self: Loading, match_id: str) -> Live:
         live = await right(self, match_id)
         history: list[Happened] = live.audience.history
         for at, one in enumerate(history):
@@ -256,7 +256,7 @@ def told_again_as_seat_0(patch: pytest.MonkeyPatch) -> None:
                 history[at] = leaked(one, one._replace(public=one.by_seat[0]))
         return live
 
-    patch.setattr(Host, "_load", load)
+    patch.setattr(Loading, "_load", load)
 
 
 @leak("the score of GetMatch counts the penalties that sets kept silent will cost")

@@ -25,7 +25,7 @@ from ronda.v1 import match_pb2
 from ronda.v1 import match_service_pb2 as matches_pb
 from ronda_core.cards import CARDS
 from ronda_server import frames
-from ronda_server.remote import Place
+from ronda_server.remote_bot import Place
 
 TWINS = 24
 SERVICE = "/ronda.v1.MatchService/"

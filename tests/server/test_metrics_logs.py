@@ -34,7 +34,7 @@ from ronda_server import app, logs
 from ronda_server.errors import ConfigError, Reason
 from ronda_server.identity import ACCESS
 from ronda_server.metrics import code_label
-from ronda_server.remote import Rejection
+from ronda_server.remote_bot import Rejection
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING

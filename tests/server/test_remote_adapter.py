@@ -7,7 +7,8 @@ from tests.server.conftest import Client
 from tests.server.remotes import Admin, Remote, any_card
 from tests.server.tables import TABLES
 
-from ronda_cli.bot_client import Asked, EventReader, SeatKey, Started, Told, heard
+from ronda_cli.bot_client import Asked, SeatKey, Started, Told, heard
+from ronda_cli.convert import EventReader
 from ronda_core.rules import settings
 from ronda_core.view import CardPlayed, HandEnded, view
 from ronda_server.game import Happened

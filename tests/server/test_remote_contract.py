@@ -15,8 +15,8 @@ from ronda_cli.bot_client import Offer, SeatKey, hello_of
 from ronda_server.connection import Connection
 from ronda_server.errors import Reason
 from ronda_server.frames import places
-from ronda_server.hosting import Host
-from ronda_server.remote import RemoteBot
+from ronda_server.loading import Loading
+from ronda_server.remote_bot import RemoteBot
 
 Rejected = pb.AnswerRejected
 
@@ -106,13 +106,13 @@ async def test_after_a_restart_a_stream_has_caught_up_when_every_match_is_taken_
     decision = await bot.next("decision")
     await stop(client)
     may_load = asyncio.Event()
-    load_all = Host._load_all
+    load_all = Loading._load_all
 
-    async def when_told(host: Host, match_ids: list[str]) -> None:
+    async def when_told(loading: Loading, match_ids: list[str]) -> None:
         await may_load.wait()
-        await load_all(host, match_ids)
+        await load_all(loading, match_ids)
 
-    monkeypatch.setattr(Host, "_load_all", when_told)
+    monkeypatch.setattr(Loading, "_load_all", when_told)
     after: Client = await start()
     back = await Remote(after, key).open()
     await back.answer("m-none-0-1", card=1)

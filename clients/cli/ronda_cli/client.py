@@ -24,6 +24,7 @@ from ronda.v1.bot_service_pb2_grpc import BotServiceStub
 from ronda.v1.match_service_pb2_grpc import MatchServiceStub
 from ronda_cli import refusal, text
 from ronda_cli.channel import Target, channel
+from ronda_cli.convert import ended, name_of
 from ronda_cli.picture import Picture
 from ronda_cli.story import CancelAgreed, Cast, Happening, Other, SeatTaken, end
 from ronda_cli.updates import Ended, Happened, Quiet, RefusedError, Seat, Seen, Update
@@ -36,7 +37,6 @@ from ronda_core.view import (
     DeclarationsRevealed,
     Declared,
     HandEnded,
-    MatchEnded,
     Play,
 )
 
@@ -182,7 +182,7 @@ def _update(message: match_service_pb2.WatchMatchResponse) -> Update | None:
         case "heartbeat":
             return Quiet(message.heartbeat.sequence)
         case "ended":
-            why = _name(match_service_pb2.StreamEnded.Reason, message.ended.reason, "REASON_")
+            why = name_of(match_service_pb2.StreamEnded.Reason, message.ended.reason, "REASON_")
             return Ended(message.ended.sequence, why)
     return None  # a kind of message that came after this version
 
@@ -208,7 +208,7 @@ def view_picture(view: view_pb2.View, sent: float = 0.0) -> Picture:
         batch=view.batch,
         dealer=view.dealer,
         turn=view.turn if view.HasField("turn") else None,
-        phase=_name(view_pb2.View.Phase, view.phase, "PHASE_"),
+        phase=name_of(view_pb2.View.Phase, view.phase, "PHASE_"),
         hand_sizes=_per(view.hand_sizes, players),
         table=_cards(view.table),
         stock=view.stock,
@@ -218,7 +218,7 @@ def view_picture(view: view_pb2.View, sent: float = 0.0) -> Picture:
         chain_link=view.chain_link,
         pack=_cards(view.pack),
         declared=tuple(
-            (told.seat, _name(event_pb2.SetKind, told.kind, "SET_KIND_"))
+            (told.seat, name_of(event_pb2.SetKind, told.kind, "SET_KIND_"))
             for told in view.declared
             if told.batch == view.batch
         ),
@@ -229,7 +229,7 @@ def view_picture(view: view_pb2.View, sent: float = 0.0) -> Picture:
         hand=_cards(view.hand),
         may_declare=view.may_declare,
         deadline=deadline,
-        result=end(_ended(view.result), cast) if view.HasField("result") else "",
+        result=end(ended(view.result), cast) if view.HasField("result") else "",
     )
 
 
@@ -261,7 +261,7 @@ def _dealt(told: event_pb2.CardsDealt) -> CardsDealt:
 
 def _revealed(told: event_pb2.DeclarationsRevealed) -> DeclarationsRevealed:
     declared = tuple(
-        Declared(one.batch, one.seat, _name(event_pb2.SetKind, one.kind, "SET_KIND_"))
+        Declared(one.batch, one.seat, name_of(event_pb2.SetKind, one.kind, "SET_KIND_"))
         for one in told.declarations
     )
     turn = told.turn if told.HasField("turn") else None
@@ -293,17 +293,6 @@ def _hand_ended(told: event_pb2.HandEnded) -> HandEnded:
     )
 
 
-def _ended(result: match_pb2.Result) -> MatchEnded:
-    fault = result.fault if result.HasField("fault") else None
-    return MatchEnded(
-        _name(match_pb2.Result.Outcome, result.outcome, "OUTCOME_"),
-        result.winner if result.HasField("winner") else None,
-        tuple(result.scores),
-        fault.seat if fault else None,
-        _name(match_pb2.Fault.Cause, fault.cause, "CAUSE_") if fault else None,
-    )
-
-
 _HAPPENINGS: Final[Mapping[str, Callable[[Any], Happening]]] = {
     "seat_joined": _joined,
     "cards_dealt": _dealt,
@@ -312,7 +301,7 @@ _HAPPENINGS: Final[Mapping[str, Callable[[Any], Happening]]] = {
     "card_played": _played,
     "hand_ended": _hand_ended,
     "cancel_agreed": lambda told: CancelAgreed(told.seat),
-    "match_ended": lambda told: _ended(told.result),
+    "match_ended": lambda told: ended(told.result),
 }
 
 
@@ -342,7 +331,10 @@ def _cards(numbers: Iterable[int]) -> tuple[Card, ...]:
 def _awards(awards: Iterable[event_pb2.Award]) -> tuple[Award, ...]:
     return tuple(
         Award(
-            0, award.side, _name(event_pb2.AwardReason, award.reason, "AWARD_REASON_"), award.points
+            0,
+            award.side,
+            name_of(event_pb2.AwardReason, award.reason, "AWARD_REASON_"),
+            award.points,
         )
         for award in awards
     )
@@ -351,9 +343,3 @@ def _awards(awards: Iterable[event_pb2.Award]) -> tuple[Award, ...]:
 def _per(counts: Sequence[int], many: int) -> tuple[int, ...]:
     """Return a count for each seat or side, also where a server left them out."""
     return tuple(counts) + (0,) * (many - len(counts))
-
-
-def _name(enum: Any, number: int, prefix: str) -> str:
-    """Return the name of an enum's value in lower case; of a later version's, its number."""
-    names: Mapping[int, str] = {value: name for name, value in enum.items()}
-    return names.get(number, f"{prefix}{number}").removeprefix(prefix).lower()

@@ -24,7 +24,6 @@ from ronda_cli.bot_client import (
     CaughtUp,
     Choice,
     Dropped,
-    EventReader,
     Heard,
     Offer,
     Over,
@@ -35,6 +34,7 @@ from ronda_cli.bot_client import (
     Welcomed,
 )
 from ronda_cli.channel import Target
+from ronda_cli.convert import EventReader
 from ronda_cli.follow import Patience
 from ronda_cli.output import ExitCode, Failure
 from ronda_cli.refusal import Refusal

@@ -22,7 +22,7 @@ from ronda_server.bot_logs import BotLog
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.hosting import Host
 from ronda_server.identity import bearer
-from ronda_server.remote import RemoteBot
+from ronda_server.remote_bot import RemoteBot
 from ronda_server.services.checks import request_of
 from ronda_server.services.paging import page_of
 

@@ -17,7 +17,7 @@ from ronda_server.connection import Connection
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.hosting import Host
 from ronda_server.identity import bearer
-from ronda_server.remote import RemoteBot
+from ronda_server.remote_bot import RemoteBot
 from ronda_server.services.paging import page_of
 
 _Context = grpc.aio.ServicerContext[Any, Any]
