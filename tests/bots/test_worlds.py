@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterable
 from itertools import combinations
 
 from tests.bots.tables import every_table, hard_deck, one_hand, play_out, uniform_deck
@@ -19,8 +20,8 @@ from ronda_core.sets import KINDS
 from ronda_core.view import View, story, view
 
 
-def steps(cards: object) -> tuple[int, ...]:
-    return tuple(sorted(STEP[card] for card in cards))  # type: ignore[attr-defined]
+def steps(cards: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted(STEP[card] for card in cards))
 
 
 @every_table()

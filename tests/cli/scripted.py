@@ -57,7 +57,7 @@ class Scripted(MatchServiceServicer):
         """For the next calls that are not streams."""
         self.match = pb.GetMatchResponse(match=match_message())
 
-    async def WatchMatch(self, request: Any, context: Any) -> AsyncIterator[pb.WatchMatchResponse]:  # type: ignore[override]
+    async def WatchMatch(self, request: Any, context: Any) -> AsyncIterator[pb.WatchMatchResponse]:  # type: ignore[override] # it yields, where the stub awaits
         self.watched.append(
             (request.after_sequence, dict(context.invocation_metadata()).get("authorization", ""))
         )

@@ -37,7 +37,7 @@ class ScriptedBots(BotServiceServicer):
     def __init__(self, *scripts: Sequence[Any]) -> None:
         self.scripts = deque(scripts)
 
-    async def Connect(self, requests: Any, context: Any) -> AsyncIterator[pb.ConnectResponse]:  # type: ignore[override]
+    async def Connect(self, requests: Any, context: Any) -> AsyncIterator[pb.ConnectResponse]:  # type: ignore[override] # it yields, where the stub awaits
         script = self.scripts.popleft() if len(self.scripts) > 1 else self.scripts[0]
         for item in script:
             if isinstance(item, RefusedError):

@@ -10,9 +10,10 @@ import grpc
 import pytest
 from tests.cli import golden
 from tests.cli.conftest import Run
+from tests.cli.following import quick
 from tests.cli.games import Game
+from tests.cli.processes import process
 from tests.cli.scripted import DROP, ID, RefusedError, Scripted, Stream, ended, serving
-from tests.cli.test_watch import process, quick
 
 from ronda.v1 import match_service_pb2 as pb
 from ronda_bots.greedy import Greedy
@@ -396,7 +397,7 @@ class TestThere:
         mine = next(n for n, pair in enumerate(stream.pairs, 1) if open_to_seat_0(pair))
         for pair in stream.pairs[:mine]:
             await sitting._take(_update(pair[0]))  # type: ignore[arg-type] # a stand-in
-        await sitting._take(_update(stream.pairs[mine - 1][1]))  # type: ignore[arg-type]
+        await sitting._take(_update(stream.pairs[mine - 1][1]))  # type: ignore[arg-type] # a stand-in
         assert notes.asked
         for pair in stream.pairs[mine:]:  # somebody else has played for this seat, to the last card
             await sitting._take(_update(pair[0]))  # type: ignore[arg-type] # a stand-in

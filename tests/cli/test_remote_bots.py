@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import environment
+from tests.cli.processes import gone, process
 from tests.cli.test_service import Service
-from tests.cli.test_watch import gone, process
 
 from ronda_cli.channel import Target
 from ronda_cli.client import Client, new_request_id

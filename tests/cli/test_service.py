@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import environment, ronda
-from tests.cli.test_watch import gone, process
+from tests.cli.processes import gone, process
 
 if sys.platform == "win32":
     pytest.skip("ends a process by signal", allow_module_level=True)

@@ -17,9 +17,9 @@ from typing import Any
 import grpc
 import pytest
 from tests.cli.conftest import ROOT, environment, ronda
+from tests.cli.processes import gone
 from tests.cli.test_remote_bots import Operator, said
 from tests.cli.test_service import Service
-from tests.cli.test_watch import gone
 from tests.server.tables import TABLES
 
 from ronda.v1 import match_service_pb2 as pb

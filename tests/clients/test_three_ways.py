@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import ronda
+from tests.cli.processes import gone
 from tests.cli.test_service import Service
-from tests.cli.test_watch import gone
 from tests.clients import test_node
 from tests.clients.test_node import Bot, Matches, proven, start
 

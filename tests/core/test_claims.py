@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.test_record import END, START, TABLES, TRUE, played
+from tests.core.records import END, START, TABLES, TRUE, played
 
 from ronda_core import fair, match, rules, verify
 from ronda_core.claims import ISOLATIONS, LONGEST_DETAIL, contradictions, is_name

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.core.test_record import TABLES, TRUE, played
+from tests.core.records import TABLES, TRUE, played
 
 import ronda_server.commitments
 from ronda_core import fair, match, rules, verify

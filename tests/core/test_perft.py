@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 import pytest
-from tests.referee.naive import Award as NaiveAward
 from tests.referee.naive import Referee
+from tests.referee.naive_rules import Award as NaiveAward
 
 from ronda_core import hand as engine
 from ronda_core.cards import parse_cards

@@ -28,22 +28,10 @@ from ronda_core.cards import TEXT
 from ronda_core.fair import client_commitment
 from ronda_server.identity import Keys
 
-from .history import (
-    Answered,
-    Database,
-    Ended,
-    Entry,
-    Opened,
-    Recorded,
-    Refused,
-    Report,
-    Sent,
-    Stopped,
-    Told,
-    check,
-    read_database,
-)
+from .history import Answered, Ended, Entry, Opened, Recorded, Refused, Sent, Stopped, Told
+from .judge import Report, check
 from .requests import bearer, offer, promised, random_id, reason_of
+from .stored import Database, read_database
 
 _CHANNEL: Final = (
     ("grpc.use_local_subchannel_pool", 1),

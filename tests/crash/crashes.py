@@ -17,8 +17,10 @@ from pathlib import Path
 from ronda_bots.registry import Registry
 from ronda_server.identity import Keys
 
-from .history import Database, Entry, Report, Stopped, check, read_database
+from .history import Entry, Stopped
 from .inside import DATABASE, KEY, Files, Inside, Probe, config, files_of, lay, probing
+from .judge import Report, check
+from .stored import Database, read_database
 from .table import RECOVERED, Scenario, Simulated, life
 
 

@@ -12,8 +12,10 @@ from ronda_bots.registry import Registry
 from ronda_server.identity import Keys
 
 from .crashes import prepare
-from .history import Entry, Report, check, read_database
+from .history import Entry
 from .inside import DATABASE, KEY, Files, Probe, files_of, lay, probing
+from .judge import Report, check
+from .stored import read_database
 from .table import CannotStartError, Scenario, life
 
 WAYS: Final = {

@@ -20,22 +20,11 @@ from ronda_server.log import SqliteLog
 from ronda_server.streams import Audience
 
 from .crashes import Crashes, Picture, prepare
-from .history import (
-    Answered,
-    Database,
-    Ended,
-    Entry,
-    Opened,
-    Refused,
-    Report,
-    Sent,
-    Stopped,
-    Told,
-    check,
-    read_database,
-)
+from .history import Answered, Ended, Entry, Opened, Refused, Sent, Stopped, Told
 from .inside import DATABASE, KEY, Probe
+from .judge import Report, check
 from .scenarios import SCENARIOS
+from .stored import Database, read_database
 from .table import Table, life
 
 

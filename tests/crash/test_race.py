@@ -25,20 +25,12 @@ from ronda_server.identity import Keys
 from ronda_server.live import Live
 
 from .crashes import prepare
-from .history import (
-    Answered,
-    Ended,
-    Entry,
-    Opened,
-    Refused,
-    Sent,
-    Told,
-    check,
-    read_database,
-)
+from .history import Answered, Ended, Entry, Opened, Refused, Sent, Told
 from .inside import DATABASE, KEY, Inside, Probe, config, probing
+from .judge import check
 from .requests import bearer, offer, promised, random_id, reason_of
 from .scenarios import brief, four_declare, opening
+from .stored import read_database
 from .table import RefusedError, Scenario, Simulated, Table, hand_of, life
 
 _CLIENTS = 64

@@ -22,9 +22,11 @@ from ronda_server.identity import Keys
 
 from .crashes import Crashes, Picture, prepare
 from .failures import WAYS, Failing, errors_everywhere, play
-from .history import Entry, check, check_log, read_database
+from .history import Entry
 from .inside import DATABASE, KEY, Files, Inside, Probe, config, files_of, lay, probing
+from .judge import check, check_log
 from .scenarios import bots_alone, brief, called_off, opening, two_persons
+from .stored import read_database
 from .table import Scenario, Simulated, Table, hand_of
 
 _PAGE: Final = 4096

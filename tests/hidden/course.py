@@ -14,7 +14,7 @@ from tests.hidden.obs import NUMBER, TEXT, Decks, Mirror, Step
 from tests.hidden.plan import OWNER, STRANGER, TURN, Plan, Probe
 from tests.hidden.service import Service
 from tests.referee.biased import biased_play
-from tests.referee.naive import rank_of
+from tests.referee.naive_rules import rank_of
 
 from ronda.v1 import match_pb2
 from ronda_core.fair import client_commitment

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from tests.hidden.obs import NUMBER, random_deck
-from tests.referee.naive import RANKS, is_legal_first_table, rank_of
+from tests.referee.naive_rules import RANKS, is_legal_first_table, rank_of
 
 from ronda_core import fair
 

@@ -13,7 +13,7 @@ from tests.hidden.plan import Plan, plan, plan_of_answers, plan_of_sets, plan_wi
 from tests.hidden.spies import bundled
 from tests.hidden.store import forget
 from tests.hidden.twins import Tally
-from tests.referee.naive import PRESETS
+from tests.referee.naive_rules import PRESETS
 
 from ronda.v1 import match_pb2
 

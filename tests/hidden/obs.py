@@ -10,7 +10,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from tests.referee.naive import FULL_PACK, RANKS, SUITS, Referee, is_legal_first_table
+from tests.referee.naive import Referee
+from tests.referee.naive_rules import FULL_PACK, RANKS, SUITS, is_legal_first_table
 
 Step = tuple[Any, ...]
 """("declare", seat, answer), ("play", seat, card), or ("late",): nobody else declares in time."""

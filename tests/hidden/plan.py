@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from tests.hidden.obs import Setup
-from tests.referee.naive import PRESETS
+from tests.referee.naive_rules import PRESETS
 
 from ronda.v1 import match_pb2
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from tests.hidden.callers import ABSENT, MAIN, Callers, SurpriseError
 from tests.hidden.obs import NUMBER
 from tests.hidden.plan import OWNER, STRANGER
-from tests.referee.naive import FULL_PACK, side_of
+from tests.referee.naive_rules import FULL_PACK, side_of
 
 from ronda.v1 import match_pb2, match_service_pb2
 from ronda.v1.bot_service_pb2 import ListBotsRequest

@@ -14,7 +14,7 @@ from tests.hidden.scan import scan
 from tests.hidden.spies import bundled
 from tests.hidden.store import store
 from tests.hidden.tape import Entry
-from tests.referee.naive import PRESETS
+from tests.referee.naive_rules import PRESETS
 
 from ronda.v1 import card_pb2, event_pb2, match_service_pb2, view_pb2
 

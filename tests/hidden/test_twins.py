@@ -17,7 +17,7 @@ from tests.hidden.obs import Playout, Setup, Step, random_deck, replay
 from tests.hidden.plan import GROUPS, Plan, plan, plan_of_sets, plan_with_bots
 from tests.hidden.spies import bundled
 from tests.hidden.twins import Tally, twin
-from tests.referee.naive import PRESETS, set_in
+from tests.referee.naive_rules import PRESETS, set_in
 
 TWINS = int(os.environ.get("RONDA_TWINS", "140"))
 OVER_GRPC = max(20, TWINS // 100)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tests.hidden.obs import Mirror, Playout, Step, replay
-from tests.referee.naive import PRESETS, RONDA_POINTS, rank_of, set_in, side_of
+from tests.referee.naive_rules import PRESETS, RONDA_POINTS, rank_of, set_in, side_of
 
 Deck = tuple[str, ...]
 

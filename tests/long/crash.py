@@ -17,8 +17,8 @@ import structlog
 from tests.crash.campaign import Campaign
 from tests.crash.crashes import Crashes
 from tests.crash.failures import WAYS, errors_everywhere
-from tests.crash.history import Report
 from tests.crash.inside import quick_folder
+from tests.crash.judge import Report
 from tests.crash.scenarios import SCENARIOS
 
 from ronda_arena.discovery import discover

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from .naive import FULL_PACK, RANKS, captures, is_legal_first_table, rank_of
+from .naive_rules import FULL_PACK, RANKS, captures, is_legal_first_table, rank_of
 
 if TYPE_CHECKING:
     import random

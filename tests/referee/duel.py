@@ -22,7 +22,8 @@ from ronda_core.rules import ESTE_POINTS, settings
 from ronda_core.view import Private, PublicView, private, public, view
 
 from .biased import biased_deck, biased_declare, biased_play
-from .naive import FULL_PACK, PRESETS, Award, Referee, is_legal_first_table, rank_of
+from .naive import Referee
+from .naive_rules import FULL_PACK, PRESETS, Award, is_legal_first_table, rank_of
 
 NUMBER = {text: parse_card(text) for text in FULL_PACK}
 TABLES = [(rules, players) for rules, preset in PRESETS.items() for players in preset.players]

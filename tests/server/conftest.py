@@ -24,6 +24,7 @@ from ronda_server.app import Config, Server
 HERE = InProcess()
 
 if TYPE_CHECKING:
+    from tests.server.made_bots import Gate
     from tests.server.remotes import Admin
 
 
@@ -184,3 +185,13 @@ async def admin(start: Callable[..., Any], tmp_path: Path) -> AsyncIterator[Admi
 async def key(admin: Admin) -> str:
     """Return an API key of the account `ann`."""
     return await admin.new_key()
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    """Return a gate that is open in the end, whatever happens."""
+    from tests.server.made_bots import Gate  # noqa: PLC0415 -- which needs the client above
+
+    made = Gate()
+    yield made
+    made.open()

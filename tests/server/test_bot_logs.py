@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner
 from tests.bots.plugins import install
 from tests.server.conftest import Client
+from tests.server.made_bots import ended
 from tests.server.remotes import Admin
 from tests.server.tables import Table, refused, until
 from tests.server.test_errors import log_lines  # noqa: F401 -- a fixture
-from tests.server.test_hosted_bots import ended
 from tests.server.test_isolated_bots import nursery  # noqa: F401 -- a fixture
 
 from ronda.v1 import match_pb2

@@ -4,97 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import random
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import grpc
 import pytest
 from google.protobuf.duration_pb2 import Duration
 from tests.server.conftest import Client, stop
+from tests.server.made_bots import TENTH, Base, Gate, bot, ended, record_of, sleeper
 from tests.server.tables import DECLARING, TABLES, Table, refused, seat_all, until
 
 from ronda.v1 import match_pb2
-from ronda.v1 import match_service_pb2 as pb
-from ronda_bots.api import BotClass, Card, Event, SeatInfo, View
+from ronda_bots.api import Card, Event, SeatInfo, View
 from ronda_bots.registry import BotInfo, Registry
 from ronda_core import fair
-from ronda_core.record import Record, read
-from ronda_core.verify import verify
 from ronda_core.view import CardsDealt, MatchEnded
 from ronda_server import bots
 from ronda_server.errors import Reason
 
 Fault = match_pb2.Fault
-TENTH = match_pb2.Clock(per_decision=Duration(nanos=100_000_000))
+
 SECRET = "7O 12E rnd_s_secret"
-
-
-def bot(name: str, bot_class: BotClass) -> BotInfo:
-    """Return a class as a bot that is installed."""
-    return BotInfo(name, "1.0.0", "tests", "1", "", bot_class)
-
-
-class Base:
-    """Plays its lowest card and declares what it holds."""
-
-    version: ClassVar[str] = "1.0.0"
-
-    def __init__(self, seat: SeatInfo, rng: random.Random) -> None:
-        self.seat = seat
-        self.rng = rng
-
-    def play(self, view: View) -> Card:
-        """Play."""
-        return view.hand[0]
-
-
-class Gate:
-    """What a bot waits at, in place of thinking."""
-
-    def __init__(self) -> None:
-        self._passes = threading.Semaphore(0)
-        self._came: list[int] = []
-
-    @property
-    def waiting(self) -> int:
-        """How many times somebody has come here."""
-        return len(self._came)
-
-    def wait(self) -> None:
-        """Wait until let through."""
-        self._came.append(1)
-        self._passes.acquire(timeout=30)
-
-    def let(self, many: int = 1) -> None:
-        """Let some through, that wait or will come."""
-        self._passes.release(many)
-
-    def open(self) -> None:
-        """Let everybody through."""
-        self.let(10_000)
-
-
-@pytest.fixture
-def gate() -> Iterator[Gate]:
-    """Return a gate that is open in the end, whatever happens."""
-    made = Gate()
-    yield made
-    made.open()
-
-
-def sleeper(gate: Gate) -> BotClass:
-    """Return a bot that waits at a gate before each play."""
-
-    class Sleeper(Base):
-        """Thinks for as long as the gate is shut."""
-
-        def play(self, view: View) -> Card:
-            """Wait, then play."""
-            gate.wait()
-            return view.hand[0]
-
-    return Sleeper
 
 
 @pytest.fixture
@@ -108,25 +38,28 @@ def with_bots(start: Any, registry: Registry) -> Callable[..., Any]:
     return begin
 
 
-async def ended(table: Table) -> match_pb2.Match:
-    """Wait until a match is over and return it."""
-    stream = table.watch(table.owner or None)
-    last = None
+async def until_waits(table: Table, seat: int) -> None:
+    """Wait until a match waits for a seat and for nobody else, or is over."""
+    stream = table.watch(table.owner or None, 1)
     async with asyncio.timeout(20):
-        while (message := await stream.read()) is not grpc.aio.EOF:
-            last = message
-    assert last
-    assert last.ended.reason == pb.StreamEnded.REASON_MATCH_OVER
-    match: match_pb2.Match = await table.match()
-    return match
+        while (await stream.read()) is not grpc.aio.EOF:
+            game = await table.game()
+            if game.waits_for == (seat,):
+                break
+    stream.cancel()
 
 
-async def record_of(table: Table) -> Record:
-    """Return the record of a match, proven."""
-    got = await table.client.matches.GetRecord(pb.GetRecordRequest(match_id=table.id))
-    record = read(got.record.decode())
-    assert verify(record).proven, verify(record)
-    return record
+async def person(table: Table, seat: int) -> None:
+    """Take the decision of a person, if a bot has not ended the match meanwhile."""
+    hand = await table.hand()
+    try:
+        if hand.phase == "declare":
+            await table.declare(seat, False)
+        else:
+            await table.play(seat, min(hand.hands[seat]))
+    except grpc.aio.AioRpcError:
+        assert (await table.game()).over
+        assert (await table.match()).result.fault.seat != seat
 
 
 @pytest.mark.parametrize(("rules", "players"), TABLES)
@@ -409,30 +342,6 @@ def check_diaries() -> None:
     assert len(first) > 5
     assert second[: len(first)] == first
     assert len(second) > len(first)
-
-
-async def until_waits(table: Table, seat: int) -> None:
-    """Wait until a match waits for a seat and for nobody else, or is over."""
-    stream = table.watch(table.owner or None, 1)
-    async with asyncio.timeout(20):
-        while (await stream.read()) is not grpc.aio.EOF:
-            game = await table.game()
-            if game.waits_for == (seat,):
-                break
-    stream.cancel()
-
-
-async def person(table: Table, seat: int) -> None:
-    """Take the decision of a person, if a bot has not ended the match meanwhile."""
-    hand = await table.hand()
-    try:
-        if hand.phase == "declare":
-            await table.declare(seat, False)
-        else:
-            await table.play(seat, min(hand.hands[seat]))
-    except grpc.aio.AioRpcError:
-        assert (await table.game()).over
-        assert (await table.match()).result.fault.seat != seat
 
 
 async def test_a_bot_that_was_thinking_when_the_server_stopped_moves_on_the_next_one(

@@ -14,9 +14,9 @@ import pytest
 from google.protobuf.duration_pb2 import Duration
 from tests.bots.plugins import install
 from tests.server.conftest import Client, stop
+from tests.server.made_bots import ended, record_of
 from tests.server.remotes import Admin
 from tests.server.tables import TABLES, Table, refused, until
-from tests.server.test_hosted_bots import ended, record_of
 
 from ronda.admin.v1 import admin_service_pb2 as admin_pb
 from ronda.v1 import match_pb2

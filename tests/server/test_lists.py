@@ -46,7 +46,7 @@ async def pages(ask: Callable[[str], Any], size: int) -> list[list[Any]]:
 def matches(client: Client, size: int, state: int = 0) -> Callable[[str], Any]:
     """Return what asks for a page of matches."""
     return lambda token: client.matches.ListMatches(
-        pb.ListMatchesRequest(page_size=size, page_token=token, state=state)  # type: ignore[arg-type]
+        pb.ListMatchesRequest(page_size=size, page_token=token, state=state)  # type: ignore[arg-type] # a number is what goes over the wire
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import grpc
 import pytest
+from tests.server.made_bots import Base, bot
 from tests.server.tables import until
-from tests.server.test_hosted_bots import Base, bot
 
 from ronda_bots.api import SeatInfo, View
 from ronda_cli.bot_client import Asked, CaughtUp, Dropped, Over, SeatKey, Started

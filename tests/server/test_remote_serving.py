@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import pytest
 from tests.server.conftest import Client
+from tests.server.made_bots import TENTH, Base, Gate, bot, sleeper
 from tests.server.remotes import Admin, Remote
 from tests.server.tables import TABLES, Table, until
-from tests.server.test_hosted_bots import TENTH, Base, Gate, bot, gate, sleeper  # noqa: F401 -- a fixture
 
 from ronda.v1 import match_pb2
 from ronda.v1 import match_service_pb2 as matches_pb
@@ -94,7 +94,7 @@ async def test_an_installed_bot_plays_from_elsewhere_what_it_would_play_here(
 async def test_a_match_in_which_the_bot_thinks_long_holds_up_no_other(
     client: Client,
     serve: Serve,
-    gate: Gate,  # noqa: F811 -- the fixture
+    gate: Gate,
 ) -> None:
     class Picky(sleeper(gate)):  # type: ignore[misc] # a class made by a function
         def play(self, view: View) -> Card:
@@ -207,7 +207,7 @@ async def test_a_bot_that_breaks_forfeits_its_match_by_the_cause_that_it_would_h
 async def test_a_bot_that_is_late_is_told_by_how_much_when_its_time_is_up_and_when_it_answers(
     client: Client,
     serve: Serve,
-    gate: Gate,  # noqa: F811 -- the fixture
+    gate: Gate,
 ) -> None:
     running = await serve(sleeper(gate))
     created = await client.create("far", "greedy", rules="arabic", clock=TENTH)
@@ -282,7 +282,7 @@ async def test_it_leaves_for_good_when_another_takes_over_or_the_key_is_revoked(
 async def test_a_thread_that_never_comes_back_keeps_nobody(
     client: Client,
     serve: Serve,
-    gate: Gate,  # noqa: F811 -- the fixture
+    gate: Gate,
 ) -> None:
     running = await serve(sleeper(gate))
     await client.create("far", "greedy", rules="arabic")
