@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
@@ -53,9 +54,17 @@ class Course:
     def __init__(self, rules: str, players: int, dealer: int) -> None:
         length = 0 if rules == "arabic" else 2
         self.match = Match(settings(rules, players, None, length), dealer)
-        self.dealer = dealer
         self.viewers: list[Viewer] = [None, *range(players)]
         self.told: list[Told] = []
+        self.start = 0
+        """The step that dealt the hand in play."""
+        self._before = self.match
+
+    def since(self, viewer: Viewer) -> Course:
+        """Return the same match before the hand in play was dealt, told to one viewer only."""
+        made = copy(self)
+        made.match, made.viewers, made.told = matches.copy(self._before), [viewer], []
+        return made
 
     @property
     def hand(self) -> Hand:
@@ -63,16 +72,18 @@ class Course:
         return self.match.hand
 
     def take(self, *step: Any) -> None:
+        if step[0] == "deal":
+            self.start, self._before = len(self.told), matches.copy(self.match)
         act = {"deal": matches.deal, "declare": matches.declare, "play": matches.play}[step[0]]
         events = act(self.match, *step[1:])
         stories = {viewer: story(self.match, events, viewer) for viewer in self.viewers}
         self.told.append(Told(step, events, stories))
 
     def views(self) -> dict[Viewer, PublicView]:
-        return {
-            viewer: public(self.match) if viewer is None else view(self.match, viewer)
-            for viewer in self.viewers
-        }
+        return {viewer: self.view_of(viewer) for viewer in self.viewers}
+
+    def view_of(self, viewer: Viewer) -> PublicView:
+        return public(self.match) if viewer is None else view(self.match, viewer)
 
 
 def courses(
@@ -110,8 +121,9 @@ def twin_of(course: Course, viewer: Viewer, rng: random.Random) -> Course | None
     """The same public history and the same own cards, over other hidden cards.
 
     Cards that the viewer has not seen change places in the deck; answers of others that nobody
-    knows yet may change too. None where the hidden cards show in what the rules make public: who
-    was paid for a set, or what set a seat has declared.
+    knows yet may change too. The hands before are the same, and left out. None where the hidden
+    cards show in what the rules make public: who was paid for a set, or what set a seat has
+    declared.
     """
     hand = course.hand
     players = course.match.settings.players
@@ -124,12 +136,10 @@ def twin_of(course: Course, viewer: Viewer, rng: random.Random) -> Course | None
         moved, rng.sample([deck[place] for place in moved], len(moved)), strict=True
     ):
         deck[place] = card
-    start = max(at for at, told in enumerate(course.told) if told.step[0] == "deal")
-
-    twin = Course(course.match.settings.preset.name, players, course.dealer)
-    for at, told in enumerate(course.told):
-        step = ("deal", tuple(deck)) if at == start else told.step
-        if step[0] == "declare" and at > start:
+    twin = course.since(viewer)
+    for told in course.told[course.start :]:
+        step = ("deal", tuple(deck)) if told.step[0] == "deal" else told.step
+        if step[0] == "declare":
             _, seat, declares = step
             holds = twin.hand.strengths[seat] > 0
             open_ = hand.phase is Phase.DECLARE and twin.hand.batch == hand.batch
@@ -161,8 +171,8 @@ def test_hidden_cards_change_places_and_no_other_viewer_can_tell(rules: str, pla
             others = [seat for seat in range(players) if seat != viewer]
             mine, other = course.hand.hands, twin.hand.hands
             changed += any({*mine[seat]} != {*other[seat]} for seat in others)
-            assert course.views()[viewer] == twin.views()[viewer]
-            for told, twin_told in zip(course.told, twin.told, strict=True):
+            assert course.view_of(viewer) == twin.view_of(viewer)
+            for told, twin_told in zip(course.told[course.start :], twin.told, strict=True):
                 assert told.stories[viewer] == twin_told.stories[viewer]
     assert twins > 300
     assert changed > twins / 5
