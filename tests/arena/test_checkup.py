@@ -90,7 +90,7 @@ class Hoard(Fit):
 
 class Late(Fit):
     def play(self, view):
-        time.sleep(0.3)  # more than it has
+        time.sleep(0.1)  # more than it has
         return view.hand[0]
 """
 NAMES = ("fit", "own", "module", "order", "four", "boast", "last", "hoard", "late", "mute")
@@ -119,10 +119,13 @@ def checked(
     seatings: list[Isolated],
     hands: int = 3,
     clock: Clock | None = None,
+    seconds: float = 0.0,
 ) -> Findings:
     rivals = [registry.find("random"), registry.find("greedy")]
     bot = registry.find(name)
-    return Checkup(bot, rivals, seatings, called=name, clock=clock, now=lambda: NOW).run(hands, 0)
+    return Checkup(bot, rivals, seatings, called=name, clock=clock, now=lambda: NOW).run(
+        hands, seconds
+    )
 
 
 def again(findings: Findings, registry: Registry) -> Record:
@@ -222,9 +225,9 @@ def test_a_clock_is_held_to(registry: Registry, seatings: list[Isolated]) -> Non
 def test_a_bot_that_runs_out_of_its_bank_has_one_problem_whatever_was_left(
     registry: Registry, seatings: list[Isolated]
 ) -> None:
-    findings = checked("late", registry, seatings, hands=2, clock=Clock(0.05, 0.4))
+    findings = checked("late", registry, seatings, 2, Clock(0.04, 0.16), seconds=4.0)
     (trouble,) = findings.troubles
-    assert trouble.problem == "time: no answer within 0.05 s and a bank of 0.4 s"
+    assert trouble.problem == "time: no answer within 0.04 s and a bank of 0.16 s"
     assert trouble.times > 1
     assert trouble.decisions >= 1
 

@@ -44,7 +44,7 @@ class Unordered(Fine):
 
 class Slow(Fine):
     def play(self, view):
-        time.sleep(0.2)  # more than the clock of the test gives
+        time.sleep(0.1)  # more than the clock of the test gives
         return view.hand[0]
 
 class Stops(Fine):
@@ -156,22 +156,22 @@ class TestCheck:
         assert re.fullmatch(r"nothing is wrong so far, but greedy@\S+ was not seen at .*", last)
 
     def test_games_that_were_left_are_said_with_how_far_the_last_came(self, run: Run) -> None:
-        args = ("bots", "check", "slow", "--hands", "1", "--seconds", "2")
+        args = ("bots", "check", "slow", "--hands", "1", "--seconds", "1")
         told = run(*args).stdout
         assert re.search(r"left when the time was over, the last in hand \d+, play \d+", told)
 
     def test_a_bot_that_lives_on_its_bank_is_told_how_long_that_lasts(self, run: Run) -> None:
-        args = ("bots", "check", "slow", "--hands", "1", "--clock", "0.1+100", "--seconds", "2")
+        args = ("bots", "check", "slow", "--hands", "1", "--clock", "0.04+100", "--seconds", "1")
         told = run(*args, COLUMNS="200").stdout
-        assert "the clock gives 100 ms and a bank of 100 s, which lasts for about " in told
+        assert "the clock gives 40 ms and a bank of 100 s, which lasts for about " in told
 
     def test_a_bot_that_is_too_slow_has_one_problem_that_names_the_clock(self, run: Run) -> None:
-        args = ("bots", "check", "slow", "--hands", "1", "--clock", "0.1+0.3")
+        args = ("bots", "check", "slow", "--hands", "1", "--clock", "0.04+0.16", "--seconds", "5")
         result = run(*args, COLUMNS="200")
         assert result.exit_code == 1
-        assert result.stdout.count("time: no answer within 0.1 s and a bank of 0.3 s, ") == 1
+        assert result.stdout.count("time: no answer within 0.04 s and a bank of 0.16 s, ") == 1
         assert re.search(
-            r"decisions take \S+ m?s \(median\); the clock gives 100 ms and a bank of 300 ms,"
+            r"decisions take \S+ m?s \(median\); the clock gives 40 ms and a bank of 160 ms,"
             r" which ran out after \d+ decisions?$",
             result.stdout,
             re.MULTILINE,

@@ -78,19 +78,30 @@ def play(
 
 
 def errors_everywhere(
-    folder: Path, registry: Registry, scenario: Scenario, count: int, *, done: bool
+    folder: Path,
+    registry: Registry,
+    scenario: Scenario,
+    count: int,
+    *,
+    done: bool,
+    first: int = 1,
+    every: int = 1,
 ) -> tuple[int, Report]:
-    """Play a scenario once for each of its statements, which fails; return how many there are."""
+    """Play a scenario once for each of its statements, which fails; return how many have.
+
+    Or once for `every` so many of them, from the `first` one on.
+    """
     made = folder / "fresh"
     made.mkdir()
     prepare(made, registry)
     fresh = files_of(made)
-    total, nth = Report(), 0
+    total, places = Report(), 0
     while True:
-        nth += 1
+        nth = first + places * every
         probe = Failing(nth, count, done=done)
         report = play(folder / "failing", fresh, registry, scenario, probe)
         if not probe.failed:
-            return nth - 1, total
+            return places, total
         report.faults = [f"{nth}, {probe.failed[0]}: {fault}" for fault in report.faults]
         total.add(report)
+        places += 1

@@ -6,13 +6,14 @@ import hashlib
 import json
 import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from ronda_server.facts import Fact
+
+from .inside import quick_folder
 
 
 class Row(NamedTuple):
@@ -50,8 +51,8 @@ class Database:
 
 def read_database(path: Path) -> Database:
     """Return what a database holds, from a copy: opening it must not mend what we judge."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "copy.db"
+    with quick_folder() as folder:
+        copy = folder / "copy.db"
         for suffix in ("", "-wal"):
             if path.with_name(path.name + suffix).exists():
                 shutil.copyfile(path.with_name(path.name + suffix), f"{copy}{suffix}")

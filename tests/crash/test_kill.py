@@ -14,7 +14,7 @@ from .campaign import KINDS, Campaign
 async def test_a_server_that_is_killed_again_and_again_loses_and_doubles_nothing(
     tmp_path: Path,
 ) -> None:
-    kills = 18
+    kills = 9
     campaign = Campaign(tmp_path, seed=1)
     async with asyncio.timeout(600):
         report = await campaign.run(kills)
@@ -22,6 +22,6 @@ async def test_a_server_that_is_killed_again_and_again_loses_and_doubles_nothing
     assert report.faults == []
     assert report.stops >= kills
     assert report.matches >= len(KINDS) == 20
-    assert report.acknowledged > 500
+    assert report.acknowledged > 300
     assert report.retries > 0
     assert report.resumes > report.stops

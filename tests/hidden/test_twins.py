@@ -19,8 +19,8 @@ from tests.hidden.spies import bundled
 from tests.hidden.twins import Tally, twin
 from tests.referee.naive_rules import PRESETS, set_in
 
-TWINS = int(os.environ.get("RONDA_TWINS", "140"))
-OVER_GRPC = max(20, TWINS // 100)
+TWINS = int(os.environ.get("RONDA_TWINS", "100"))
+OVER_GRPC = max(8, TWINS // 100)
 
 each_group = pytest.mark.parametrize(
     ("rules", "players"), GROUPS, ids=[f"{rules}-{players}" for rules, players in GROUPS]

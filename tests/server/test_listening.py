@@ -21,8 +21,12 @@ from ronda.v1 import match_service_pb2 as pb
 from ronda.v1.match_service_pb2_grpc import MatchServiceStub
 from ronda_server import listening, logs
 
-_APART = (("grpc.use_local_subchannel_pool", 1),)
-"""A connection of its own."""
+_APART = (
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.initial_reconnect_backoff_ms", 10),
+    ("grpc.min_reconnect_backoff_ms", 10),
+)
+"""A connection of its own, that looks often whether the door is open again."""
 _LIST = b"/ronda.v1.MatchService/ListMatches"
 _LOST = (grpc.StatusCode.CANCELLED, grpc.StatusCode.UNAVAILABLE)
 _PATHS = [b"/\xff", b"\xff", b"/ronda.v1.MatchService/\xc3\x28", b"/" + bytes(range(128, 200))]
