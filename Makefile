@@ -11,6 +11,9 @@ PYTEST_ARGS ?=
 # Markers are strict: while pyproject.toml does not declare this one, no test can carry it and pytest refuses its name.
 OUTSIDE := $(shell grep -q '"outside:' pyproject.toml && echo outside)
 
+# Tests start hundreds of processes: what the first compiles is kept for the others, whatever the shell says.
+KEEPING := env -u PYTHONDONTWRITEBYTECODE
+
 VENV  := .venv
 TOOLS := .venv-tools
 BIN   := $(VENV)/bin
@@ -38,7 +41,7 @@ demo: $(VENV)/.run ## install, then show the game: no question asked, ends by it
 	@$(BIN)/ronda demo </dev/null
 
 test: $(VENV)/.dev ## install, then run the tests that need nothing but Python (about five minutes on two cores)
-	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadgroup $(if $(OUTSIDE),-m "not $(OUTSIDE)") $(PYTEST_ARGS) </dev/null
+	@$(KEEPING) $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadgroup $(if $(OUTSIDE),-m "not $(OUTSIDE)") $(PYTEST_ARGS) </dev/null
 
 ##: checks
 

@@ -16,7 +16,7 @@ from ronda_core.rules import PRESETS
 from ronda_server import app
 from ronda_server.identity import ACCESS
 from ronda_server.metrics import code_label
-from ronda_server.remote import Rejection
+from ronda_server.remote_bot import Rejection
 
 CODES_OF_GO = {
     *("OK", "Canceled", "Unknown", "InvalidArgument", "DeadlineExceeded", "NotFound"),
