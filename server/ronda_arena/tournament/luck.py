@@ -25,12 +25,16 @@ def luck(rules: str, players: int, dealt: Sequence[HandRecord]) -> tuple[int, ..
 
     Every hand is played to its end, as if nothing came before it.
     """
-    one = _one_hand(rules, players)
-    total = [0] * one.sides
+    total = [0] * _one_hand(rules, players).sides
     for hand in dealt:
-        for side, scored in enumerate(reference(one, hand.dealer, hand.deck).scores):
+        for side, scored in enumerate(_scores(rules, players, hand.dealer, tuple(hand.deck))):
             total[side] += scored
     return tuple(total)
+
+
+@lru_cache(maxsize=64)  # all rotations of a block have the same hands, as far as they go
+def _scores(rules: str, players: int, dealer: int, deck: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(reference(_one_hand(rules, players), dealer, deck).scores)
 
 
 def reference(one: Settings, dealer: int, deck: Sequence[int]) -> Hand:

@@ -52,7 +52,7 @@ _SECONDS: Final = 0.5
 """Of games of a chunk."""
 _DEPTH: Final = 2
 """Chunks under way for each worker."""
-_LOOK_SECONDS: Final = 1.0
+_LOOK_SECONDS: Final = 2.0
 """Between looks at who is there."""
 _ONE_TRY_SECONDS: Final = 5.0
 """For the scheduler to answer, each time it is asked."""

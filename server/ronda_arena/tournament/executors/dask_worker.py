@@ -26,6 +26,14 @@ from ronda_arena.tournament.executors.dask import installed_bots, offers
 LOOPBACK: Final = "127.0.0.1"
 _LEAVE_SECONDS: Final = 2.0
 
+_CALM: Final = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1 s",
+    "distributed.admin.system-monitor.interval": "5 s",
+    "distributed.admin.system-monitor.gil.enabled": False,
+}
+"""Dask looks at itself all the time: a hundred and fifty times a second, in the midst of games."""
+
 
 def serve_worker(
     scheduler: str,
@@ -115,9 +123,9 @@ async def _serve(
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Log what is wrong and not how it goes, and take no profile of every game."""
+    """Log what is wrong and not how it goes, and measure less of oneself."""
     logging.getLogger("distributed").setLevel(logging.WARNING)
-    with dask.config.set({"distributed.worker.profile.enabled": False}):
+    with dask.config.set(_CALM):
         yield
 
 
