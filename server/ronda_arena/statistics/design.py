@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -84,9 +85,12 @@ class Design:
         return added(flat, local, self.size**2).reshape(self.size, self.size)
 
 
+@cache
 def shift(count: int, place: int) -> Floats:
     """Return the matrix that seats sides at places, where the first has this place."""
-    return np.roll(np.eye(count), place, axis=1)
+    seated = np.roll(np.eye(count), place, axis=1)
+    seated.setflags(write=False)
+    return seated
 
 
 def of_entrants(evidence: Evidence, kinds: Kinds) -> Design:

@@ -75,7 +75,9 @@ class Strengths:
 
         Luck is not taken off here: what a place brings to the reference is what it is worth.
         """
-        plain = _margins(self._design, self.kinds, NOTHING)
+        plain = self._fit
+        if self.taken.points:
+            plain = _margins(self._design, self.kinds, NOTHING)
         blocks = [self._evidence.blocks] * self._design.count
         if plain is None:
             return [Estimate(None, None, None, count) for count in blocks]

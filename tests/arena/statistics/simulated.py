@@ -73,7 +73,7 @@ class World:
                 points[own] += draw.style[at] + (self.skills[entrant] if self.skills else 0)
                 if self.places:
                     points[own] += self.places[(own - draw.dealer) % count]
-            scores = tuple(int(round(one)) for one in points)
+            scores = tuple(round(one) for one in points)
             guilty = rng.integers(self.players) if rng.random() < self.forfeits else None
             games.append(game(rotation, draw.dealer, scores, guilty))
         return Block(number, pairing, tuple(games), self.paired)
@@ -104,9 +104,7 @@ def game(
 
 def duel(*scores: tuple[int, int], number: int = 0, pairing: tuple[int, int] = (0, 1)) -> Block:
     """Return a block of two seats from what the entrants made, game by game."""
-    games = [
-        game(at, 0, one if at % 2 == 0 else (one[1], one[0])) for at, one in enumerate(scores)
-    ]
+    games = [game(at, 0, one if at % 2 == 0 else (one[1], one[0])) for at, one in enumerate(scores)]
     return Block(number, pairing, tuple(games))
 
 
@@ -114,7 +112,7 @@ POOLS = {2: "a b c", 3: "a b c d", 4: "a b a+b b+c"}
 
 
 @st.composite
-def blocks(draw: st.DrawFn, players: int, most: int = 12) -> list[Block]:
+def blocks(draw: st.DrawFn, players: int, most: int = 8) -> list[Block]:
     """Make any results at all."""
     pool, count = entrants(POOLS[players]), sides(players)
     told = []

@@ -1,6 +1,6 @@
 """Intervals hold the truth as often as they say, however much the games of a block are alike.
 
-Every case plays a few hundred tournaments of known truth. The bounds are four binomial standard
+Every case plays 150 tournaments of known truth. The bounds are four binomial standard
 errors around 95 %; on wins few blocks make intervals wider than they need be, never narrower.
 """
 
@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.arena.statistics.simulated import World, duel, entrants
 
 from ronda_arena.statistics import positions
 from ronda_arena.statistics.estimate import Estimate
 from ronda_arena.statistics.evidence import Evidence
 from ronda_arena.statistics.ratings import Strengths
-from tests.arena.statistics.simulated import World, duel, entrants
 
-TOURNAMENTS = 250
+TOURNAMENTS = 150
 
 EQUALS = [
     pytest.param(World("a b"), 8, id="two seats, few blocks"),
-    pytest.param(World("a b"), 60, id="two seats, more blocks"),
+    pytest.param(World("a b"), 30, id="two seats, more blocks"),
     pytest.param(World("a b", deal=1, style=9, noise=1), 8, id="games of a block nearly equal"),
     pytest.param(World("a b", deal=9, style=1, noise=1), 8, id="games of a block nearly opposed"),
     pytest.param(World("a b c d"), 2, id="two blocks a pairing"),
@@ -69,7 +69,9 @@ def test_of_equals_one_in_twenty_is_called_different(world: World, each: int) ->
     ("world", "each"),
     [
         pytest.param(World("a b c", skills=(4, 0, -1), places=(2, 0)), 8, id="two seats"),
-        pytest.param(World("a b c", players=3, skills=(4, 0, -1), places=(2, 0, 1)), 16, id="three"),
+        pytest.param(
+            World("a b c", players=3, skills=(4, 0, -1), places=(2, 0, 1)), 16, id="three"
+        ),
         pytest.param(World("a+b c a", players=4, skills=(4, 0, -1), places=(2, 0)), 8, id="teams"),
     ],
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from tests.arena.statistics.simulated import entrants, game
 
 from ronda_arena.statistics import margins
 from ronda_arena.statistics.evidence import Evidence
@@ -13,7 +14,6 @@ from ronda_arena.statistics.margins import NOTHING, control
 from ronda_arena.statistics.ratings import Strengths
 from ronda_arena.tournament.entrants import side
 from ronda_arena.tournament.results import Block
-from tests.arena.statistics.simulated import entrants, game
 
 TARGET = 20
 PLACE = (0.0, 1.0, 0.5)
@@ -37,7 +37,7 @@ def match(
         score += 0.7 * by_side + skill + rng.poisson(1.0, count)
         if score.max() >= TARGET:
             break
-    return tuple(int(round(one)) for one in score), tuple(int(round(2 * one)) for one in luck)
+    return tuple(round(one) for one in score), tuple(round(2 * one) for one in luck)
 
 
 def blocks(
@@ -77,7 +77,7 @@ def test_taking_luck_off_is_unbiased_and_saves_variance(count: int, paired: bool
     rng = np.random.default_rng(11)
     skills = (1.0, 0.0, 0.5)[:count]
     without, sharpened = [], []
-    for _ in range(150):
+    for _ in range(80):
         found = evidence(blocks(rng, skills, 24, paired=paired), count)
         value = Strengths(found).margins()[0].value
         assert value is not None

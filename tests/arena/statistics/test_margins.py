@@ -7,6 +7,7 @@ from itertools import chain
 import numpy as np
 import pytest
 from scipy import linalg, stats
+from tests.arena.statistics.simulated import World, duel, entrants, game
 
 from ronda_arena.statistics import design, margins, pairs
 from ronda_arena.statistics.estimate import Estimate
@@ -16,7 +17,6 @@ from ronda_arena.statistics.ratings import Strengths
 from ronda_arena.tournament.entrants import side
 from ronda_arena.tournament.results import Block
 from ronda_arena.tournament.results import margins as told
-from tests.arena.statistics.simulated import World, duel, entrants, game
 
 WORLDS = [
     World("a b", places=(1, 0)),

@@ -7,13 +7,13 @@ from itertools import permutations
 import numpy as np
 import pytest
 from scipy import optimize
+from tests.arena.statistics.simulated import World, duel, entrants
 
 from ronda_arena.statistics import design, wins
 from ronda_arena.statistics.evidence import Evidence
 from ronda_arena.statistics.ratings import Strengths
 from ronda_arena.tournament.entrants import side
-from ronda_arena.tournament.results import Block, shares
-from tests.arena.statistics.simulated import World, duel, entrants
+from ronda_arena.tournament.results import shares
 
 WON, LOST, DRAWN = (1, 0), (0, 1), (1, 1)
 
@@ -43,7 +43,9 @@ def elo_of(*results: tuple[int, int]) -> float:
 
 
 # FIDE's and everybody's table of the logistic curve: share of the points, difference.
-@pytest.mark.parametrize(("won", "of", "elo"), [(1, 2, 0), (10, 11, 400), (16, 25, 100), (3, 4, 191)])
+@pytest.mark.parametrize(
+    ("won", "of", "elo"), [(1, 2, 0), (10, 11, 400), (16, 25, 100), (3, 4, 191)]
+)
 def test_a_share_of_the_wins_is_the_elo_of_the_logistic_curve(won: int, of: int, elo: int) -> None:
     results = [WON] * won + [LOST] * (of - won)
     assert elo_of(*results * 20) == pytest.approx(elo, abs=1.0)
