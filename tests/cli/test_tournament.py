@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -192,6 +193,30 @@ def test_ctrl_c_stops_cleanly_and_names_the_command_that_goes_on(tmp_path: Path)
         record = read(line)
         assert record.fair is not None
         assert record.fair.master is None  # deals are still to be played
+
+
+def test_a_full_disk_ends_it_in_words_and_it_goes_on_when_there_is_room(
+    whole: Path, run: Run, tmp_path: Path
+) -> None:
+    folder = tmp_path / "t"
+    flags = ["--bots=random,greedy", "--rules=arabic", "--blocks=150", "--seed=5", HERE]
+    command = [sys.executable, "-m", "ronda_cli", "tournament", "run", *flags, f"--out={folder}"]
+    full = subprocess.run(
+        command,
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000)),
+    )
+    assert full.returncode == 3
+    (told,) = full.stderr.strip().splitlines()
+    assert told.startswith("ronda: results cannot be written: ")
+    assert told.endswith(f"go on with: ronda tournament run --out {folder} {HERE}")
+    assert run("tournament", "show", str(folder)).exit_code == 0
+    assert play(run, folder, HERE).exit_code == 0
+    assert len(records(folder)) == 300
+    assert records(folder)[:8] == records(whole)
 
 
 def _until_some_are_kept(folder: Path, driver: subprocess.Popen[str]) -> None:

@@ -1,0 +1,108 @@
+"""The tournament of a folder: the one that was begun there, or a new one."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ronda_cli import output as out
+from ronda_cli.output import ExitCode, Failure
+
+if TYPE_CHECKING:
+    from ronda_arena.tournament.spec import Plan, Spec
+    from ronda_arena.tournament.store import Folder, Store
+    from ronda_bots.registry import Registry
+
+
+def tournament_of(folder: Folder, wanted: Spec | None) -> tuple[Store, Registry]:
+    """Return the tournament of the folder, begun now or before, and the bots that it needs.
+
+    Another one in its place is refused; without a wish it must be there.
+    """
+    found = folder.find()
+    if wanted is not None:
+        registry = _registry([name for text in wanted.bots for name in text.split("+")])
+        store = _begin(folder, wanted, registry) if found is None else found
+        if found is not None:
+            _refuse_another(folder, found, wanted, registry)
+    elif found is not None:
+        registry, store = _registry(found.plan.roster), found
+    else:
+        raise click.UsageError(
+            f"there is no tournament in {folder.path}: say who takes part, with --bots"
+        )
+    _tell_weakness(store.plan, registry)
+    return store, registry
+
+
+def _registry(names: Sequence[str]) -> Registry:
+    from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
+
+    with out.aside():
+        return discover(names=names)
+
+
+def _begin(folder: Folder, wanted: Spec, registry: Registry) -> Store:
+    from ronda_arena.tournament.tasks import Contract  # noqa: PLC0415 -- not for `--help`
+    from ronda_core.fair import commitment, seeded_master  # noqa: PLC0415 -- not for `--help`
+
+    plan = _plan(wanted, registry, secrets.token_hex(3))
+    if wanted.seed is not None:
+        return folder.begin(Contract(plan, seeded_master(wanted.seed)))
+    master = secrets.token_bytes(32)
+    out.note(f"{plan.id} is dealt from a secret with the commitment {commitment(master, plan.id)}")
+    return folder.begin(Contract(plan, master))
+
+
+def _refuse_another(folder: Folder, found: Store, wanted: Spec, registry: Registry) -> None:
+    """Refuse to go on with a tournament that is not the one that is asked for."""
+    from ronda_core.fair import seeded_master  # noqa: PLC0415 -- not for `--help`
+
+    plan = _plan(wanted, registry, found.plan.id.rpartition("-")[2])
+    changed = [
+        f"{name} was {getattr(found.plan, name)} and is now {getattr(plan, name)}"
+        for name in plan.__struct_fields__
+        if name not in ("entrants", "id") and getattr(plan, name) != getattr(found.plan, name)
+    ]
+    if plan.entrants != found.plan.entrants:
+        then, now = (", ".join(one.name for one in which.entrants) for which in (found.plan, plan))
+        changed.append(f"the bots were {then} and are now {now}")
+    if wanted.seed is not None and seeded_master(wanted.seed) != found.contract.master:
+        changed.append("the seed was another one")
+    if changed:
+        raise Failure(
+            f"another tournament was begun in {folder.path}: {'; '.join(changed)}."
+            " Take another folder, or go on with --out alone",
+            ExitCode.USAGE,
+        )
+
+
+def _plan(wanted: Spec, registry: Registry, token: str) -> Plan:
+    from ronda_arena.tournament import spec  # noqa: PLC0415 -- not for `--help`
+    from ronda_cli.local import find_bots  # noqa: PLC0415 -- not for `--help`
+
+    try:
+        return spec.plan(
+            wanted, lambda name: find_bots([name], registry)[0].identity, lambda: token
+        )
+    except spec.SpecError as problem:
+        raise Failure(str(problem), ExitCode.USAGE) from None
+
+
+def _tell_weakness(plan: Plan, registry: Registry) -> None:
+    """Say it where this machine runs the bots of strangers more weakly than it should."""
+    from ronda_arena.isolation import Level  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.seating import probe  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.worker.nursery import Nursery  # noqa: PLC0415 -- not for `--help`
+    from ronda_bots.installed import OURS  # noqa: PLC0415 -- not for `--help`
+
+    here = all(registry.find(name).distribution == OURS for name in plan.roster)
+    if plan.isolation in ("trusted", "process") or (here and not plan.rated and not plan.clock):
+        return
+    with Nursery() as nursery:
+        report = probe(nursery)
+    if report.level.weaker(Level.SANDBOX):
+        out.note(f"bots run as {report.level.value}, which is less than sandbox: {report.problem}")

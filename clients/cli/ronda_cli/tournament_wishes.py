@@ -1,0 +1,117 @@
+"""What tournament is asked for, as flags and a file say it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from ronda_cli import wishes
+from ronda_cli.output import ExitCode, Failure
+
+if TYPE_CHECKING:
+    from ronda_arena.tournament.spec import Spec
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_FORMATS: Final = ("round-robin", "gauntlet", "swiss", "knockout", "list")
+
+_OPTIONS: Final = (
+    click.option(
+        "--bots", metavar="BOT,BOT,...", help="Who takes part; at four players also teams: a+b."
+    ),
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(_FORMATS),
+        help="Who meets whom  [default: round-robin]",
+    ),
+    click.option("--rules", metavar="PRESET", help="See `ronda rules`  [default: playtash]"),
+    click.option("--players", type=click.IntRange(2, 4), help="How many seats  [default: 2]"),
+    wishes.target,
+    wishes.hands,
+    click.option(
+        "--blocks",
+        type=click.IntRange(1),
+        help="Deals for each pairing, each played in every rotation of the seats  [default: 20]",
+    ),
+    click.option("--rounds", type=click.IntRange(1), help="Of swiss."),
+    click.option(
+        "--challengers",
+        type=click.IntRange(1),
+        help="Of a gauntlet: the first so many meet all others  [default: 1]",
+    ),
+    click.option("--name", help="Part of the ids of its games  [default: tournament]"),
+    click.option("--seed", type=int, help="Make it repeatable; then nothing of it is rated."),
+    click.option(
+        "--clock", metavar="SECONDS[+BANK]", help="Time for a decision, and a bank a match."
+    ),
+    click.option(
+        "--isolation",
+        type=click.Choice(["auto", "trusted", "process", "sandbox"]),
+        help="How bots are run  [default: auto]",
+    ),
+    click.option(
+        "--rated/--unrated",
+        default=None,
+        help="Sandbox everybody, and say in the records that it counts.",
+    ),
+    click.option(
+        "--luck/--no-luck",
+        default=None,
+        help="Play each deal with a reference bot too, to tell what was luck  [default: luck]",
+    ),
+    click.option(
+        "--precision",
+        type=click.FloatRange(0, min_open=True),
+        metavar="POINTS",
+        help="Stop when every rating is known to within so many points.",
+    ),
+    click.option(
+        "--sequential",
+        type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
+        metavar="ALPHA",
+        help="Of two: stop when one is shown to be stronger; of equals that is said with chance ALPHA.",
+    ),
+)
+
+
+def asked(command: _F) -> _F:
+    """Give a command every option that says what is to be played."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def wanted(file: str | None, asked: dict[str, Any]) -> Spec | None:
+    """Return what the flags and the file ask for; None if neither names a bot."""
+    from ronda_arena.tournament import spec  # noqa: PLC0415 -- not for `--help`
+
+    data: dict[str, Any] = {}
+    try:
+        if file:
+            data = spec.data(Path(file).read_text(encoding="utf-8"))
+        data |= _flags(asked, data.get("stop", {}))
+        if not data:
+            return None
+        if "bots" not in data and not file:
+            raise click.UsageError("name who takes part: --bots random,greedy,careful")
+        return spec.of(data)
+    except UnicodeDecodeError:
+        raise Failure(f"{file} is no TOML", ExitCode.USAGE) from None
+    except spec.SpecError as problem:
+        raise Failure(f"{file or 'the flags'}: {problem}", ExitCode.USAGE) from None
+
+
+def _flags(asked: dict[str, Any], stop: dict[str, Any]) -> dict[str, Any]:
+    given = {name: value for name, value in asked.items() if value is not None}
+    if form := given.pop("form", None):
+        given["format"] = form
+    if bots := given.pop("bots", None):
+        given["bots"] = [name.strip() for name in bots.split(",") if name.strip()]
+    rule = {name: given.pop(name) for name in ("precision", "sequential") if name in given}
+    if rule:
+        given["stop"] = {**stop, **rule}
+    return given
