@@ -73,8 +73,11 @@ def sentences(matter: Matter) -> tuple[str, ...]:
     )
 
 
-def compared(one: Comparison, unit: str, aside: str = "") -> str:
-    """Return in words how one compares with another."""
+def compared(one: Comparison, unit: str, aside: str = "", *, shown: bool | None = None) -> str:
+    """Return in words how one compares with another.
+
+    Whether it is shown that they differ is what the interval says, if nothing else decided it.
+    """
     first, second, by = one
     if not by.known:
         return (
@@ -83,9 +86,9 @@ def compared(one: Comparison, unit: str, aside: str = "") -> str:
         )
     value, low, _ = limits(by)
     if value < 0:
-        return compared(Comparison(second, first, turned(by)), unit, aside)
+        return compared(Comparison(second, first, turned(by)), unit, aside, shown=shown)
     told = f"by {points(by)} points a {unit} ({within(by)}){aside}."
-    if low > 0:
+    if low > 0 if shown is None else shown:
         return f"{first} is stronger than {second} {told}"
     return f"It cannot be said yet whether {first} or {second} is stronger: {first} is ahead {told}"
 
@@ -131,9 +134,10 @@ def _number(value: float, digits: int) -> str:
 def _strength(matter: Matter) -> Iterator[str]:
     unit, verdict = matter.plan.unit, matter.verdict
     if verdict is not None and verdict.estimate.known:
-        first, second = (entrant.name for entrant in matter.plan.entrants[:2])
+        first, second = (entrant.name for entrant in matter.plan.entrants)
         aside = ", which allows for the looks of the stop rule"
-        yield compared(Comparison(first, second, verdict.estimate), unit, aside)
+        comparison = Comparison(first, second, verdict.estimate)
+        yield compared(comparison, unit, aside, shown=verdict.block is not None)
         return
     for one in matter.comparisons:
         yield compared(one, unit)

@@ -153,6 +153,8 @@ def plan(spec: Spec, identity: Callable[[str], str], token: Callable[[], str]) -
         raise SpecError("a seed makes the deals known: what is rated has none")
     if spec.stop.sequential is not None and (len(entrants) != 2 or spec.format != "round-robin"):
         raise SpecError("a sequential test is about two entrants: name two, or take a precision")
+    if spec.stop.sequential is not None and spec.stop.precision is not None:
+        raise SpecError("a tournament has one stop rule: a precision or a sequential test")
     if spec.clock is not None:
         try:
             Clock.parse(spec.clock)
