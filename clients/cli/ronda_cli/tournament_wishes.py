@@ -73,7 +73,7 @@ _OPTIONS: Final = (
         "--sequential",
         type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
         metavar="ALPHA",
-        help="Of two: stop when one is shown to be stronger; of equals that is said with chance ALPHA.",
+        help="Of two: stop when one is shown to be stronger; of equals by chance ALPHA it says so too.",
     ),
 )
 

@@ -96,7 +96,7 @@ def forest(plot: Axes, estimates: Sequence[Estimate]) -> None:
         [one.high for one in told],
         colors=ACCENT,
         linewidth=thick,
-        alpha=0.4,
+        alpha=0.6,
     )
     plot.plot(
         [one.value for one in told],

@@ -58,6 +58,8 @@ def _cut(text: str, cells: int) -> str:
     if width(text) <= cells:
         return text
     tail = _fitting(text[::-1], (cells - 1) // 2)[::-1]
+    while tail and unicodedata.category(tail[0])[0] == "M":
+        tail = tail[1:]  # a mark whose letter is cut would stand on the sign of the cut
     return _fitting(text, cells - 1 - width(tail)) + _CUT + tail
 
 

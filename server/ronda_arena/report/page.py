@@ -44,6 +44,7 @@ class Played(msgspec.Struct, frozen=True):
     target: int = 0
     length: int = 0
     rounds: int = 0
+    challengers: int = 1
     seeded: bool = False
     clock: str | None = None
     isolation: str = ""
@@ -81,6 +82,7 @@ def render(summary: Summary) -> str:
     style = _read("page.css")
     faulty = reading.faulty(summary)
     shown = reading.followed(summary)
+    table = _cross(summary)
     return _template().render(
         summary=summary,
         played=played,
@@ -89,7 +91,7 @@ def render(summary: Summary) -> str:
         policy=_policy(style),
         parts=tuple(_parts(summary)),
         facts=tuple(_facts(summary, played)),
-        cross=cross(summary),
+        cross=table,
         luck=tuple(_luck(summary.luck)),
         progressed=names.labels([summary.entrants[at] for at in shown], 20),
         steps=tuple(_steps(summary, shown)),
@@ -99,7 +101,7 @@ def render(summary: Summary) -> str:
         causes=_causes(faulty),
         plots={
             "ratings": _drawn(plots.ratings, summary),
-            "pairs": _drawn(plots.pairs, summary),
+            "pairs": _drawn(plots.pairs, summary) if table.left_out else None,
             "positions": _drawn(plots.positions, summary),
             "progress": _drawn(plots.progress, summary),
             "faults": _drawn(plots.faults, summary),
@@ -112,7 +114,7 @@ def render(summary: Summary) -> str:
     )
 
 
-def cross(summary: Summary) -> Cross:
+def _cross(summary: Summary) -> Cross:
     """Return the table of who beat whom, of the strongest."""
     everyone = tuple(row.entrant for row in summary.ratings)
     those = everyone[:MOST_CROSSED]
@@ -128,9 +130,9 @@ def cross(summary: Summary) -> Cross:
 def _cell(row: PairRow | None, most: float) -> Cell | None:
     if row is None:
         return None
-    value = row.margin.value or 0.0
-    depth = min(_SHADES, 1 + int(_SHADES * abs(value) / most)) if most and value else 0
-    return Cell(row.margin, f"{'w' if value > 0 else 'l'}{depth}")
+    lead = reading.sure_lead(row.margin)
+    depth = min(_SHADES, 1 + int(_SHADES * abs(lead) / most)) if lead else 0
+    return Cell(row.margin, f"{'w' if lead > 0 else 'l'}{depth}")
 
 
 def _drawn(plot: Callable[[Summary, int], Markup | None], summary: Summary) -> Drawn | None:
@@ -145,6 +147,8 @@ def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
     if summary.placings:
         yield "placings", "Placings"
     yield "ratings", "Ratings"
+    if summary.bots:
+        yield "bots", "Bots of the teams"
     yield "pairs", "Who beat whom"
     yield "places", "Places at the table"
     yield "luck", "Luck"
@@ -155,8 +159,10 @@ def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def _facts(summary: Summary, played: Played) -> Iterator[tuple[str, str]]:
-    rounds = f", {words.counted(played.rounds, 'round')}" if played.rounds else ""
-    yield "Format", f"{played.format}{rounds}"
+    more = f", {words.counted(played.rounds, 'round')}" if played.rounds else ""
+    if played.format == "gauntlet":
+        more = f", {words.counted(played.challengers, 'challenger')}"
+    yield "Format", f"{played.format}{more}"
     yield "Rules", f"{played.rules}, {words.counted(played.players, 'player')}"
     target, length = played.target, played.length
     yield "A game", f"a match to {target} points" if target else words.counted(length, "hand")
@@ -189,18 +195,17 @@ def _stop(played: Played, unit: str) -> str:
 
 def _luck(luck: LuckRow) -> Iterator[tuple[str, str, str, str]]:
     """Yield what was done, the variance left, the part saved, and how many games that is worth."""
-    for name, left in (
-        ("as they are", luck.plain),
-        ("by block: every seat, same cards", luck.rotated),
-        ("and less the score of the reference", luck.controlled),
-    ):
+    told = [("as they are", luck.plain), ("same cards to every seat", luck.rotated)]
+    if luck.taken:
+        told.append((f"less {luck.taken:.2f} of what the reference scores", luck.controlled))
+    for name, left in told:
         if left is None:
             yield name, "not measured", "", ""
-        elif left is luck.plain or not luck.plain or not left:
+        elif name == told[0][0] or not luck.plain or not left:
             yield name, words.variance(left), "", ""
         else:
             saved = _typeset(words.share(1 - left / luck.plain))
-            yield name, words.variance(left), saved, f"{luck.plain / left:.1f} each"
+            yield name, words.variance(left), saved, f"{luck.plain / left:.1f} games"
 
 
 def _steps(

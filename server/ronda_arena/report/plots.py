@@ -7,7 +7,7 @@ where there is nothing to see. A picture is never the only place of a number: ta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, log10, sqrt
+from math import ceil, floor, log10, sqrt
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -76,10 +76,10 @@ def pairs(summary: Summary, width: int) -> Markup | None:
     squares = np.zeros((count, count, 4), np.uint8)
     for row in told:
         at, against = place_of[row.first], place_of[row.second]
-        value = row.margin.value or 0.0
-        depth = round(255 * sqrt(abs(value) / most))
-        squares[at, against] = (*(AHEAD if value > 0 else BEHIND), depth)
-        squares[against, at] = (*(BEHIND if value > 0 else AHEAD), depth)
+        lead = reading.sure_lead(row.margin)
+        depth = round(255 * sqrt(abs(lead) / most))
+        squares[at, against] = (*(AHEAD if lead > 0 else BEHIND), depth)
+        squares[against, at] = (*(BEHIND if lead > 0 else AHEAD), depth)
     with drawing():
         side = min(width, 640) - 46
         figure = canvas.figure(width, side + canvas.BELOW + 6)
@@ -213,7 +213,7 @@ def thoughts(summary: Summary, width: int) -> Markup | None:
             axes.stairs(heights, edges, baseline=at + 0.5, fill=True, color=ACCENT)
         canvas.numbers_below(axes, len(rows))
         axes.set_xlim(edges[0], edges[-1])
-        low, high = ceil(edges[0] - 1e-9), int(edges[-1] + 1e-9)
+        low, high = ceil(edges[0] - 1e-9), floor(edges[-1] + 1e-9)
         axes.set_xticks(range(low, high + 1))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda power, _: words.seconds(10.0**power)))
         axes.set_xlabel("mean time a decision, of each game")

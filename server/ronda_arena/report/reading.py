@@ -27,6 +27,13 @@ def meetings(summary: Summary) -> dict[tuple[str, str], PairRow]:
     return turned | {(row.first, row.second): row for row in summary.pairs}
 
 
+def sure_lead(margin: Estimate) -> float:
+    """Return a margin whose interval leaves out zero; zero for any other: it could be either."""
+    if margin.value is None or margin.low is None or margin.high is None:
+        return 0.0
+    return margin.value if margin.low > 0 or margin.high < 0 else 0.0
+
+
 def faulty(summary: Summary) -> tuple[FaultRow, ...]:
     """Return who had faults, the most often faulty first."""
     rows = [row for row in summary.faults if sum(row.causes.values())]
@@ -40,8 +47,10 @@ def slowest(summary: Summary) -> tuple[ThoughtRow, ...]:
 
 def followed(summary: Summary) -> tuple[int, ...]:
     """Return whose progress is told, the strongest first, as places in the plan."""
+    if not summary.progress:
+        return ()
     place_of = {name: at for at, name in enumerate(summary.entrants)}
-    return tuple(place_of[row.entrant] for row in summary.ratings[:MOST_FOLLOWED] if place_of)
+    return tuple(place_of[row.entrant] for row in summary.ratings[:MOST_FOLLOWED])
 
 
 def thinned(steps: Sequence[Step], most: int) -> tuple[Step, ...]:

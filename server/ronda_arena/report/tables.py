@@ -21,16 +21,13 @@ def ratings(summary: Summary) -> list[Row]:
     """Return a row for each entrant, the strongest first."""
     return [
         {
-            "": words.count(rank),
+            "#": words.count(rank),
             "entrant": names.shown(row.entrant),
-            **_told(f"points a {summary.unit}", row.margin, words.points),
-            **_told("Elo", row.elo, words.elo),
+            f"points a {summary.unit}, 95 %": _told(row.margin, words.points),
+            "Elo, 95 %": _told(row.elo, words.elo),
             "blocks": words.count(row.blocks),
-            "games": words.count(row.games),
-            "won": words.count(row.won),
-            "drawn": words.count(row.drawn),
-            "lost": words.count(row.lost),
-            "faults": words.count(row.faults),
+            "W-D-L": f"{row.won}-{row.drawn}-{row.lost}",
+            "faults": words.count(row.faults) if row.faults else "",
         }
         for rank, row in enumerate(summary.ratings, 1)
     ]
@@ -42,11 +39,9 @@ def pairs(summary: Summary) -> list[Row]:
         {
             "first": names.shown(row.first),
             "second": names.shown(row.second),
-            **_told(f"points a {summary.unit}", row.margin, words.points),
+            f"points a {summary.unit}, 95 %": _told(row.margin, words.points),
             "blocks": words.count(row.margin.blocks),
-            "won": words.count(row.won),
-            "drawn": words.count(row.drawn),
-            "lost": words.count(row.lost),
+            "W-D-L": f"{row.won}-{row.drawn}-{row.lost}",
         }
         for row in summary.pairs
     ]
@@ -58,7 +53,7 @@ def cross(summary: Summary) -> list[Row]:
     everyone = [row.entrant for row in summary.ratings]
     return [
         {
-            "": words.count(rank),
+            "#": words.count(rank),
             "entrant": names.shown(name),
             **{
                 words.count(column): _cell(met.get((name, other)))
@@ -74,8 +69,8 @@ def positions(summary: Summary) -> list[Row]:
     return [
         {
             "place": reading.place(row.position),
-            **_told(f"points a {summary.unit}", row.margin, words.points),
-            **_told("wins", row.share, words.share),
+            f"points a {summary.unit}, 95 %": _told(row.margin, words.points),
+            "wins, 95 %": _told(row.share, words.share),
             "blocks": words.count(row.margin.blocks),
         }
         for row in summary.positions
@@ -98,14 +93,13 @@ def faults(summary: Summary) -> list[Row]:
     ]
 
 
-def _told(head: str, estimate: Estimate, form: words.Form) -> Row:
+def _told(estimate: Estimate, form: words.Form) -> str:
     value = words.value(estimate, form)
-    return {head: value, f"{head}, 95 %": words.interval(estimate, form)}
+    interval = words.interval(estimate, form).replace(" to ", "..")
+    return f"{value} ({interval})" if interval else value
 
 
 def _cell(row: PairRow | None) -> str:
     if row is None:
         return ""
-    value = words.value(row.margin, words.points)
-    interval = words.interval(row.margin, words.points)
-    return f"{value} ({interval}; {row.margin.blocks})" if interval else value
+    return f"{_told(row.margin, words.points)} {words.counted(row.margin.blocks, 'block')}"
