@@ -73,7 +73,7 @@ _OPTIONS: Final = (
         "--sequential",
         type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
         metavar="ALPHA",
-        help="Of two: stop when one is shown to be stronger; of equals by chance ALPHA it says so too.",
+        help="Of two: stop when one is shown to be stronger; wrongly in ALPHA of runs of equals.",
     ),
 )
 

@@ -204,7 +204,7 @@ def _faults(faults: Sequence[FaultRow]) -> Iterator[str]:
 def _stop(matter: Matter) -> Iterator[str]:
     verdict, stop = matter.verdict, matter.plan.stop
     if verdict is not None:
-        after = f" after block {verdict.block}" if verdict.block is not None else ""
+        after = f" after {verdict.block + 1} blocks" if verdict.block is not None else ""
         yield f"Stop rule ({verdict.rule}){after}: {verdict.decision.rstrip('.')}."
     if stop.sequential is not None:
         yield (

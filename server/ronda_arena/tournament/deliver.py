@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from ronda_arena.report.page import render
 from ronda_arena.report.summary import (
     THOUGHT_CLASSES,
     Summary,
@@ -45,6 +44,8 @@ def summary(store: Store, run: Run) -> Summary:
 
 def deliver(store: Store, run: Run, folder: Path) -> Summary:
     """Write everything to the folder, each file whole or not at all, and return what it tells."""
+    from ronda_arena.report.page import render  # noqa: PLC0415 -- pictures take a second to import
+
     told = summary(store, run)
     records.write(store, folder / RECORDS, run.ledger.blocks, over=run.ledger.over)
     data = json.dumps(to_json(told), indent=1, ensure_ascii=True, allow_nan=False)

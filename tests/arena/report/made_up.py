@@ -9,6 +9,7 @@ from math import erf, sqrt
 
 from ronda_arena.report.summary import (
     THOUGHT_CLASSES,
+    BotRow,
     FaultRow,
     LuckRow,
     PairRow,
@@ -80,13 +81,14 @@ def tournament(
         planned=blocks * count * (count - 1) // 2,
         games=games * count // 2,
         ratings=ratings,
+        bots=_bots(ratings),
         pairs=tuple(_pair(a, b, strength[a] - strength[b], blocks, chance)
                     for a, b in combinations(names, 2)),
         positions=tuple(
             PositionRow(at, estimate(0.6 - at, 0.31, games), estimate(0.52 - at / 50, 0.012, games))
             for at in range(min(players, 3))
         ),
-        luck=LuckRow(games * count // 2, 412.25, 203.5, 88.125),
+        luck=LuckRow(games * count // 2, games * count // 2, 412.25, 203.5, 88.125, 0.73),
         faults=tuple(_fault(name, names, games) for name in sorted(names)),
         verdict=verdict,
         progress=tuple(_progress(order, strength, 5 * blocks, chance)),
@@ -108,9 +110,10 @@ def nothing_known(names: tuple[str, ...] = ("alone@1", "other@1")) -> Summary:
         planned=None,
         games=0,
         ratings=tuple(RatingRow(name, UNKNOWN, UNKNOWN, 0, 0, 0, 0, 0, 0) for name in names),
+        bots=(),
         pairs=(),
         positions=tuple(PositionRow(at, UNKNOWN, UNKNOWN) for at in range(2)),
-        luck=LuckRow(0, None, None, None),
+        luck=LuckRow(0, 0, None, None, None, 0.0),
         faults=(),
         verdict=None,
         progress=(),
@@ -141,6 +144,14 @@ def plan(order: list[str], players: int, length: int, blocks: int) -> dict[str, 
         "luck": True,
         "stop": {},
     }
+
+
+def _bots(ratings: tuple[RatingRow, ...]) -> tuple[BotRow, ...]:
+    """Return a row for each bot where there are mixed teams."""
+    if not any("+" in row.entrant for row in ratings):
+        return ()
+    of = {bot: row for row in reversed(ratings) for bot in row.entrant.split("+")}
+    return tuple(BotRow(bot, row.margin, row.elo) for bot, row in of.items())
 
 
 def _pair(first: str, second: str, ahead: float, blocks: int, chance: random.Random) -> PairRow:

@@ -9,7 +9,7 @@ from itertools import combinations, islice, permutations, product
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.arena.tournament.plans import plan, rounds
 
@@ -125,6 +125,7 @@ def test_a_schedule_of_a_hundred_million_games_takes_no_room() -> None:
     assert most < 100_000
 
 
+@settings(deadline=None)  # networkx is imported by the first draw
 @given(st.integers(2, 24), st.integers(1, 6), st.integers(0, 2**32), st.sampled_from([2, 3, 4]))
 def test_swiss_seats_all_but_who_has_a_bye_and_nobody_rests_twice_before_all_have(
     count: int, asked: int, seed: int, players: int
@@ -145,6 +146,7 @@ def test_swiss_seats_all_but_who_has_a_bye_and_nobody_rests_twice_before_all_hav
     assert played == asked
 
 
+@settings(deadline=None)  # networkx is imported by the first draw
 @given(st.integers(4, 20), st.integers(0, 2**32))
 def test_swiss_pairs_nobody_twice_in_as_many_rounds_as_it_takes(count: int, seed: int) -> None:
     made = plan(count, format="swiss")
@@ -173,6 +175,7 @@ def test_swiss_of_two_hundred_is_drawn(count: int) -> None:
     assert [len(encounters) for encounters in played] == [count // 2] * len(played)
 
 
+@settings(deadline=None)  # networkx is imported by the first draw
 @given(st.integers(2, 40), st.integers(0, 2**32), st.sampled_from([2, 3, 4]), st.floats(0, 1))
 def test_a_knockout_sends_everybody_home_once_but_the_one_who_never_lost(
     count: int, seed: int, players: int, drawn: float
@@ -199,6 +202,7 @@ def test_a_knockout_sends_everybody_home_once_but_the_one_who_never_lost(
     assert [last[entrant] for entrant in placings] == sorted(last.values(), reverse=True)
 
 
+@settings(deadline=None)  # networkx is imported by the first draw
 @given(st.integers(2, 40), st.integers(0, 2**32))
 def test_the_byes_of_a_knockout_go_to_the_first_of_the_list(count: int, seed: int) -> None:
     format_ = format_of(plan(count, format="knockout"))
