@@ -17,21 +17,28 @@ from ronda_arena.tournament.entrants import TEAM
 LONGEST: Final = 120
 """Characters of a name that are told anywhere."""
 
+_MARKS: Final = 2
+"""On a letter, as many as vocalised Arabic needs: towers of them would cover other lines."""
 _CUT: Final = "…"
 
 
 def shown(raw: str, longest: int = LONGEST) -> str:
     """Return a name, or a text with names in it, as it may be shown: visible, on one line."""
     kept: list[str] = []
-    for char in raw[: 10 * longest]:
+    marks = _MARKS  # nothing to stand on yet
+    for char in unicodedata.normalize("NFC", raw[: 10 * longest]):
         kind = unicodedata.category(char)
         if kind[0] == "Z" or char in "\t\r\n":
             kept.append(" ")
-        elif kind[0] == "M" and (not kept or unicodedata.category(kept[-1])[0] == "M"):
-            continue  # a letter carries one mark: towers of them would cover other lines
+            marks = _MARKS
+        elif kind[0] == "M":
+            kept += char * (marks < _MARKS)
+            marks += 1
         elif kind[0] != "C":
             kept.append(char)
-    return _cut(" ".join("".join(kept).split()), longest) or "?"
+            marks = 0
+    line = unicodedata.normalize("NFC", " ".join("".join(kept).split()))
+    return _cut(line, longest) or "?"
 
 
 def labels(names: Sequence[str], cells: int) -> tuple[str, ...]:

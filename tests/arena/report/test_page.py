@@ -318,7 +318,7 @@ def test_the_same_summary_gives_the_same_bytes_whatever_is_set_for_matplotlib() 
 
 def test_names_are_text_and_nothing_more() -> None:
     told = rendered("hostile")
-    for markup in ("<script", "<img", "\u202e", "\x1b", "\u0300\u0301"):
+    for markup in ("<script", "<img", "\u202e", "\x1b", "\u0301\u0302\u0303"):
         assert markup not in told
     shown = [cells[0] for cells in rows("hostile", "ratings")]
     assert shown[0] == "1 <script>alert(1)</script>@1"

@@ -151,6 +151,14 @@ class TestNames:
         assert not any(unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") for char in shown)
         assert names.shown(shown) == shown
 
+    @given(st.text(st.sampled_from("ab \u0300\u0301\u0651\u064f\u20dd"), max_size=40))
+    def test_marks_stand_on_letters_and_in_no_towers(self, raw: str) -> None:
+        shown = names.shown(raw)
+        marks = "".join("m" if unicodedata.category(char)[0] == "M" else "x" for char in shown)
+        assert "mmm" not in marks
+        assert marks[0] == "x"
+        assert names.shown(shown) == shown
+
     @given(st.lists(st.text(max_size=60), max_size=6), st.integers(8, 40))
     def test_labels_are_as_short_as_asked(self, raw: list[str], cells: int) -> None:
         made = names.labels(raw, cells)
