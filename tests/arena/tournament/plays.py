@@ -9,6 +9,7 @@ import signal
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ WAIT_SECONDS = 20.0
 @cache
 def registry() -> Registry:
     """Return the bots that come with ronda, and a few of tests."""
-    return Registry((*discover().bots, info(Deadly)), ())
+    return Registry((*discover().bots, info(Deadly), info(Torn)), ())
 
 
 class Deadly(Greedy):
@@ -42,6 +43,22 @@ class Deadly(Greedy):
     def play(self, view: Any) -> Any:
         """End it, as a machine does that has no more memory."""
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Torn(Greedy):
+    """Ends the process in which it plays in the midst of what that says next."""
+
+    version = "1.0.0"
+
+    def play(self, view: Any) -> Any:
+        """Let the process say half of it."""
+
+        def half(link: Any, told: bytes) -> None:
+            os.write(link.fileno(), bytes(told)[: len(told) // 2])
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        Connection._send = half  # type: ignore[attr-defined] # where its bytes go out
+        return super().play(view)
 
 
 def contract(rules: str = "playtash", players: int = 2, **spec: Any) -> Contract:

@@ -21,7 +21,7 @@ from tests.bots.plugins import ROOT
 from ronda_arena.tournament.executors import Executor, ExecutorError, chunks
 from ronda_arena.tournament.executors.here import Here
 from ronda_arena.tournament.executors.processes import Processes
-from ronda_arena.tournament.tasks import Contract
+from ronda_arena.tournament.tasks import Contract, Played
 from ronda_bots.registry import Registry
 
 Make = Callable[[Contract, Registry], AbstractContextManager[Executor]]
@@ -80,15 +80,21 @@ def test_leaving_in_the_middle_leaves_no_process(make: Make) -> None:
     plays.await_end(below)
 
 
-def test_where_only_losses_come_it_is_given_up() -> None:
-    contract = plays.contract(bots=("deadly", "greedy", "random"), isolation="trusted")
-    words = "3 losses in a row and no game was played; the last: a worker was ended by SIGKILL"
+@pytest.mark.parametrize("bot", ["deadly", "torn"])
+def test_where_only_losses_come_it_is_given_up(bot: str) -> None:
+    """Also where a worker ends when it has said half of what came of its games."""
+    contract = plays.contract(bots=(bot, "greedy", "random"), isolation="trusted")
+    words = "2 losses in a row and no game was played; the last: a worker was ended by SIGKILL"
+    lost: list[Played] = []
     with (
-        patch.object(chunks, "_TOO_MANY", 3),
+        patch.object(chunks, "_TOO_MANY", 2),
         pytest.raises(ExecutorError, match=words),
         Processes(contract, plays.registry(), 1) as executor,
     ):
-        plays.every(executor, plays.tasks(count()))
+        for chunk in executor.play(plays.tasks(count(step=3))):  # of the first two bots
+            lost += chunk
+    assert {one.lost for one in lost} == {"a worker was ended by SIGKILL"}
+    assert len({one.task for one in lost}) == len(lost) == 4
 
 
 @pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
