@@ -107,14 +107,17 @@ class Dask:
         self._contract = contract
         self._cluster = _Cluster(address, needs(contract), patience, note)
         self._pace = Pace(_SECONDS)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="dask", daemon=True)
+        self._under_way: set[Future[Any]] = set()
+        self._loop: asyncio.AbstractEventLoop
+        self._thread: threading.Thread
 
     def __enter__(self) -> Self:
         """Connect; `ExecutorError` if nobody answers, or nobody who answers can play."""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="dask", daemon=True)
         self._thread.start()
         try:
-            self._start(self._cluster.open()).result()
+            self._start(self._cluster.look()).result()
         except BaseException:
             self._end()
             raise
@@ -155,7 +158,8 @@ class Dask:
                 chunk = under_way.pop(future)
                 if answer.refusal is not None:
                     raise answer.refusal
-                self._pace.took(len(chunk), answer.seconds)
+                if answer.seconds:
+                    self._pace.took(len(chunk), answer.seconds)
                 yield answer.played
                 losses.over(answer.played)
         finally:
@@ -163,9 +167,14 @@ class Dask:
                 future.cancel()
 
     def _start(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        self._under_way.add(future)
+        future.add_done_callback(self._under_way.discard)
+        return future
 
     def _end(self) -> None:
+        for future in tuple(self._under_way):
+            future.cancel()
         with suppress(TimeoutError):  # a scheduler that is gone takes no leave
             self._start(self._cluster.close()).result(_ONE_TRY_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -194,17 +203,17 @@ class _Cluster:
         self._left_out: set[str] = set()
         self._alone = False
 
-    async def open(self) -> None:
+    async def look(self) -> None:
         """Connect, and look who is there."""
-        await self._look(await self._connected())
+        while True:
+            client = await self._connected()
+            try:
+                return await self._look_with(client)
+            except (CancelledError, OSError):  # the scheduler is gone again
+                await self._lost(client)
 
     async def close(self) -> None:
-        """Hang up; whatever else goes on here ends."""
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for other in others:
-            other.cancel()
-        if others:
-            await asyncio.wait(others)
+        """Hang up."""
         if self._client is not None:
             await self._leave(self._client)
 
@@ -212,8 +221,7 @@ class _Cluster:
         """Look who is there, again and again; it ends only by raising."""
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
-            with suppress(OSError):  # the scheduler is gone: the next look waits for it
-                await self._look(await self._connected())
+            await self.look()
 
     async def play(self, order: Order) -> Answer:
         """Have an order played, however often the scheduler is lost meanwhile."""
@@ -239,7 +247,7 @@ class _Cluster:
         answer: Answer = await future
         return answer
 
-    async def _look(self, client: Client) -> None:
+    async def _look_with(self, client: Client) -> None:
         """Count who can play, and say who cannot; `ExecutorError` if there are only such."""
         offers: dict[str, list[str]] = await client.run_on_scheduler(_offered)
         lacking = {at: lacks(self._needed, has) for at, has in sorted(offers.items())}
@@ -264,6 +272,9 @@ class _Cluster:
     async def _connected(self) -> Client:
         """Return a connection, waiting for the scheduler as long as there is patience."""
         async with self._connecting:
+            if self._client is not None and self._client.status != "running":
+                await self._leave(self._client)
+                self._client = None
             if self._client is None:
                 self._client = await self._connect()
             return self._client
