@@ -18,6 +18,7 @@ that are not.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 import uuid
@@ -113,6 +114,8 @@ class Dask:
 
     def __enter__(self) -> Self:
         """Connect; `ExecutorError` if nobody answers, or nobody who answers can play."""
+        # What it would log of a scheduler that is gone, `note` and the errors here say in words.
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="dask", daemon=True)
         self._thread.start()
