@@ -296,13 +296,12 @@ class _Cluster:
                     name="ronda",
                 )
             except (OSError, TimeoutError) as problem:
-                if time.monotonic() >= until:
-                    message = f"no Dask scheduler answers at {self._address}"
-                    raise ExecutorError(f"{message}: waited {self._patience:g} s") from problem
+                silent = f"no Dask scheduler answers at {self._address}"
                 if not told:
                     told = True
-                    wait = f"waiting up to {self._patience:g} s"
-                    self._note(f"no Dask scheduler answers at {self._address}: {wait}")
+                    self._note(f"{silent}: waiting up to {self._patience:g} s")
+                if time.monotonic() >= until:
+                    raise ExecutorError(f"{silent}: waited {self._patience:g} s") from problem
                 continue
             if told:
                 self._note(f"the scheduler at {self._address} answers")
