@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import re
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -58,11 +59,14 @@ _SETTINGS: Final[dict[Any, Any]] = {
     "svg.hashsalt": "ronda",
 }
 
+_ONE_AT_A_TIME: Final = threading.Lock()
+"""What is set for matplotlib is set for all threads."""
+
 
 @contextmanager
 def drawing() -> Iterator[None]:
     """Draw inside of this: whatever a user has set for matplotlib elsewhere does not count."""
-    with mpl.rc_context():
+    with _ONE_AT_A_TIME, mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)
         yield

@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import floor, log10
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ronda_arena.report import words
 from ronda_arena.statistics.estimate import Estimate
 from ronda_arena.statistics.ratings import Strengths
 from ronda_arena.tournament.spec import Plan
@@ -195,7 +196,7 @@ def _faults(faults: Sequence[FaultRow]) -> Iterator[str]:
     if not guilty:
         yield "No bot lost a game by a fault of its own."
     for row in guilty:
-        causes = ", ".join(f"{times} {cause}" for cause, times in row.causes.items())
+        causes = ", ".join(f"{times} {words.cause(cause)}" for cause, times in row.causes.items())
         games = "1 game" if row.games == 1 else f"{row.games} games"
         lost = sum(row.causes.values())
         yield f"{row.bot} lost {lost} of {games} by a fault of its own: {causes}."

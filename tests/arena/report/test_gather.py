@@ -236,7 +236,7 @@ def test_a_verdict_speaks_first_with_its_own_estimate() -> None:
         "a is stronger than b by 5.0 points a hand (95 %: 2.0 to 8.0; 30 blocks), "
         "which allows for the looks of the stop rule."
     )
-    assert "Stop rule (sequential) after block 30: a is stronger than b." in summary.sentences
+    assert "Stop rule (sequential) after 31 blocks: a is stronger than b." in summary.sentences
     assert any("at most 0.05 of such tournaments" in one for one in summary.sentences)
 
 
