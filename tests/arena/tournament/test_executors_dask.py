@@ -22,6 +22,7 @@ from tests.bots.plugins import bot_module, importable, install
 from ronda_arena.discovery import discover
 from ronda_arena.tournament.executors import ExecutorError, chunks
 from ronda_arena.tournament.executors.dask import Answer, Dask, Order, lacks, play
+from ronda_arena.tournament.executors.dask_worker import serve_worker
 from ronda_arena.tournament.tasks import Task
 
 pytestmark = pytest.mark.xdist_group("farm")
@@ -93,6 +94,8 @@ def test_a_scheduler_that_stays_away_is_waited_for_as_long_as_there_is_patience(
     with pytest.raises(ExecutorError, match=words), executor:
         raise AssertionError
     assert notes == [f"no Dask scheduler answers at {address}: waiting up to 0.2 s"]
+    with pytest.raises(ExecutorError, match=f"no worker can join {address}: nobody answers there"):
+        serve_worker(address, patience=0.2)
 
 
 def test_where_nobody_works_it_is_said_once_and_waited() -> None:

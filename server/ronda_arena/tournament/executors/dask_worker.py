@@ -49,7 +49,8 @@ def serve_worker(
     """
     offered = dict.fromkeys(offers(installed_bots()), 1.0)  # before there is an event loop
     with tempfile.TemporaryDirectory(prefix="ronda-dask-") as scratch, _quietly():
-        asyncio.run(_serve(_worker, ready, scheduler, host, patience, offered, scratch))
+        failing = f"no worker can join {scheduler}"
+        asyncio.run(_serve(_worker, failing, ready, scheduler, host, patience, offered, scratch))
 
 
 def serve_scheduler(
@@ -57,7 +58,8 @@ def serve_scheduler(
 ) -> None:
     """Be a scheduler until SIGTERM or SIGINT; `ready` is called with its address."""
     with _quietly():
-        asyncio.run(_serve(_scheduler, ready, host, port))
+        failing = f"no scheduler can be started on {host}, port {port}"
+        asyncio.run(_serve(_scheduler, failing, ready, host, port))
 
 
 @contextmanager
@@ -95,7 +97,7 @@ def _scheduler(host: str, port: int) -> Scheduler:
 
 
 async def _serve(
-    make: Callable[..., Any], ready: Callable[[str], None], *arguments: object
+    make: Callable[..., Any], failing: str, ready: Callable[[str], None], *arguments: object
 ) -> None:
     """Run a server of Dask until it ends or a signal comes."""
     told = asyncio.Event()
@@ -112,7 +114,9 @@ async def _serve(
     try:
         starting.result()
     except (OSError, TimeoutError, RuntimeError) as problem:
-        raise ExecutorError(f"Dask cannot be joined: {problem.__cause__ or problem}") from problem
+        cause = problem.__cause__ or problem
+        why = "nobody answers there" if isinstance(cause, TimeoutError) else str(cause)
+        raise ExecutorError(f"{failing}: {why}") from problem
     ready(made.address)
     ended = asyncio.ensure_future(made.finished())
     await asyncio.wait({signalled, ended}, return_when=asyncio.FIRST_COMPLETED)
@@ -125,6 +129,7 @@ async def _serve(
 def _quietly() -> Iterator[None]:
     """Log what is wrong and not how it goes, and measure less of oneself."""
     logging.getLogger("distributed").setLevel(logging.WARNING)
+    logging.getLogger("distributed.diskutils").setLevel(logging.CRITICAL)  # its folder goes with it
     with dask.config.set(_CALM):
         yield
 
