@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.arena.tournament.farm import farm
+
 from ronda_core.record import read
 from ronda_core.verify import verify
 
@@ -123,6 +125,44 @@ def disturbed(
             last = told.strip().splitlines()[-1:]
             tally.faults.append(f"a run ended with {driver.returncode}: {last}")
         return
+
+
+def disturbed_on_dask(
+    asked: Tournament, folder: Path, kills: int, random_: random.Random, tally: Tally
+) -> None:
+    """Play it on Dask, killing the command, a worker or the scheduler `kills` times."""
+    left = kills
+    with farm(2) as dask:
+        where = (f"--scheduler={dask.address}",)
+        while True:
+            command = _command(asked, folder, *where)
+            driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            while (told := _until(driver, random_.uniform(1, 4) if left else _SECONDS)) is None:
+                if not left:
+                    tally.faults.append("a run on Dask did not end")
+                    driver.kill()
+                    driver.communicate()
+                    return
+                left -= 1
+                tally.kills += 1
+                victim = random_.choice(("driver", "worker", "scheduler"))
+                if victim == "driver":
+                    driver.kill()
+                    driver.communicate()
+                    break
+                if victim == "worker":
+                    worker = random_.choice(dask.workers)
+                    worker.kill()
+                    worker.wait()
+                else:
+                    dask.restart()
+                dask.ensure(2)
+            if told is None:
+                continue
+            if driver.returncode:
+                last = told.strip().splitlines()[-1:]
+                tally.faults.append(f"a run on Dask ended with {driver.returncode}: {last}")
+            return
 
 
 def _until(driver: subprocess.Popen[bytes], seconds: float) -> str | None:

@@ -1,4 +1,4 @@
-"""A thousand kill -9 in tournaments: `python -m tests.long.tournaments`, part of `make crash`.
+"""A thousand kill -9 in tournaments: `make tournaments`.
 
 Exit code 0 if every report and record is that of an undisturbed run and nothing was left behind.
 """
@@ -12,7 +12,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.crash.tournaments import Tally, compare, disturbed, drawn, undisturbed
+from tests.crash.tournaments import (
+    Tally,
+    compare,
+    disturbed,
+    disturbed_on_dask,
+    drawn,
+    undisturbed,
+)
 
 
 def main() -> int:
@@ -20,6 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.long.tournaments", description=__doc__)
     parser.add_argument("--tournaments", type=int, default=100)
     parser.add_argument("--kills", type=int, default=10, help="of each")
+    parser.add_argument("--dask", action="store_true", help="on Dask instead of here")
     parser.add_argument("--blocks", type=int, default=60, help="a pairing")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of all that is chance")
     asked = parser.parse_args()
@@ -31,8 +39,11 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             whole, broken = Path(folder, "whole"), Path(folder, "broken")
             undisturbed(tournament, whole)
-            where = ("--executor=local", f"--workers={random_.randint(1, 3)}")
-            disturbed(tournament, broken, where, asked.kills, random_, tally)
+            if asked.dask:
+                disturbed_on_dask(tournament, broken, asked.kills, random_, tally)
+            else:
+                where = ("--executor=local", f"--workers={random_.randint(1, 3)}")
+                disturbed(tournament, broken, where, asked.kills, random_, tally)
             compare(whole, broken, tally)
         print(f"{time.strftime('%H:%M:%S')} {tally}", flush=True)
     for fault in tally.faults[:50]:

@@ -81,10 +81,7 @@ def compared(one: Comparison, unit: str, aside: str = "", *, shown: bool | None 
     """
     first, second, by = one
     if not by.known:
-        return (
-            f"There are too few blocks to compare {first} with {second}: "
-            f"{by.blocks}, and it takes two at the least."
-        )
+        return f"There are too few blocks to compare {first} with {second}: {by.blocks}."
     value, low, _ = limits(by)
     if value < 0:
         return compared(Comparison(second, first, turned(by)), unit, aside, shown=shown)

@@ -43,6 +43,8 @@ class Fit:
     clusters: Floats
     prior: Floats
     """What the prior adds to the scores' variance, by parameter."""
+    least: float = 0.0
+    """Variance that an observation has at the least: what rounding alone leaves in doubt."""
     weak: float = 0.0
     """Information, for each squared unit of a sum of parameters, below which the model's own
     variance counts as well: with few surprises their spread says nothing. 0: never."""
@@ -58,6 +60,10 @@ class Fit:
         meat = added(where, adjust @ self.scatter @ adjust.swapaxes(1, 2), size * size)
         weights = sums @ self.bread
         data = np.maximum(_square(weights, meat.reshape(size, size)), 0)
+        if self.least:
+            known = added(where, self.clusters[:, None, None] * self.information, size * size)
+            rounding = self.least * _square(weights, known.reshape(size, size))
+            data = np.maximum(data, rounding)
         total = data + weights**2 @ self.prior
         if self.weak:
             alone = np.sum(sums * weights, axis=1)

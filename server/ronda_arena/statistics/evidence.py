@@ -212,6 +212,7 @@ class Evidence:
             entrants=np.array([kind.entrants for kind in order], dtype=np.int64).reshape(-1, count),
             places=places,
             clusters=head[:, 0],
+            point=1 / self.hands_a_game,
             squares=head[:, 1] * points**2,
             margins=Moments(sums[:, : 2 * count], squares[:, : 2 * count, : 2 * count]),
             luck=Moments(sums[:, 2 * count :], squares[:, 2 * count :, 2 * count :]),
@@ -228,6 +229,8 @@ class Kinds(NamedTuple):
     places: Floats
     """By kind and place: in how many games of a cluster its first entrant had it."""
     clusters: Floats
+    point: float
+    """What one point of a game is in the unit of margins."""
     squares: Floats
     """Of the margins of single games, over all entrants."""
     margins: Moments

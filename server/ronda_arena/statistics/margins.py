@@ -20,6 +20,9 @@ from ronda_arena.statistics.evidence import Floats, Kinds, Moments
 PRIOR_WIDTH: Final = 10.0
 """Of the prior, in standard deviations of a game."""
 
+ROUNDING: Final = 1 / 12
+"""The variance of what is cut off where points are whole: equal margins are not sure margins."""
+
 FEWEST_FOR_LUCK: Final = 20
 """Clusters, less one for each kind, from which on it is measured how much luck counts."""
 
@@ -61,19 +64,22 @@ def fit(design: Design, kinds: Kinds, taken: Control) -> Fit:
         scatter,
         design.clusters,
         np.full(design.size, precision * _variance(kinds)),
+        least=ROUNDING * kinds.point**2,
     )
 
 
 def control(kinds: Kinds) -> Control:
     """Return how much of the reference's margin the bots' margins follow, block by block.
 
-    Where every rotation plays the same hands it cancels, and there is nothing to take off.
+    Nothing where it does not show, by two standard errors. Where every rotation plays the same
+    hands it cancels, and there is nothing to take off.
     """
     several = kinds.clusters > 1
     freedom = float(np.sum(kinds.clusters[several] - 1))
     luck = float(_within(kinds, kinds.luck.sums, kinds.luck.sums, kinds.luck.products).sum())
     both = float(_within(kinds, kinds.margins.sums, kinds.luck.sums, kinds.both).sum())
-    if freedom < FEWEST_FOR_LUCK or luck <= 0:
+    own = _within(kinds, kinds.margins.sums, kinds.margins.sums, kinds.margins.products).sum()
+    if freedom < FEWEST_FOR_LUCK or both**2 * freedom <= 4 * luck * float(own):
         return Control(0.0, freedom)
     return Control(both / luck, freedom)
 

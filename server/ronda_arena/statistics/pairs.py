@@ -9,7 +9,7 @@ import numpy as np
 from ronda_arena.statistics.clustered import estimate, quantile, ratio
 from ronda_arena.statistics.estimate import Estimate
 from ronda_arena.statistics.evidence import Evidence, Kinds, added
-from ronda_arena.statistics.margins import Control, sharpened
+from ronda_arena.statistics.margins import ROUNDING, Control, sharpened
 
 
 def margins(evidence: Evidence, kinds: Kinds, taken: Control) -> dict[tuple[int, int], Estimate]:
@@ -44,6 +44,8 @@ def margins(evidence: Evidence, kinds: Kinds, taken: Control) -> dict[tuple[int,
         mean = total[at_pair] / games[at_pair]
         around = square[at_pair] - 2 * mean * mixed[at_pair] + mean**2 * sizes[at_pair]
         value, variance = ratio(total[at_pair], games[at_pair], around, clusters[at_pair])
+        rounding = 2 * ROUNDING * kinds.point**2 / games[at_pair]
+        variance = max(variance, rounding)
         freedom = np.array(max(1.0, clusters[at_pair] - 1))
         half = float(quantile(freedom) * np.sqrt(variance))
         told[first, second] = estimate(float(value), half, score.blocks)

@@ -75,7 +75,7 @@ def fit(design: Design, shares: Moments) -> Fit:
         ),
         design.clusters,
         np.full(design.size, precision),
-        WEAK,
+        weak=WEAK,
     )
 
 

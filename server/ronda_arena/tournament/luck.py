@@ -2,25 +2,58 @@
 
 The reference is the bot `greedy`, played here on the state itself instead of on views: the decks
 are all it takes, and they are read when a game is over. It never asks what the bots did with them,
-so what it scores can be taken from their margins without favour: over all deals no seat is better
-off, because the first dealer is drawn evenly.
+so what it scores can be taken from their margins without favour. That it favours nobody on the
+whole takes one thing more. Dealing is worth something, and when a match ends is the bots' doing,
+so who has dealt more often is theirs too. Therefore the reference plays on, on the deals that would
+have come, until each side has dealt equally often; and where the number of hands is fixed, on all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple, Protocol
 
+from ronda_arena.tournament.spec import Plan
 from ronda_bots import points
 from ronda_core import hand as hands
 from ronda_core.cards import STEP
+from ronda_core.fair import Dealer
 from ronda_core.hand import Hand, Phase
-from ronda_core.record import HandRecord
 from ronda_core.rules import PRESETS, Settings, settings
 from ronda_core.state import set_kind
 
 
-def luck(rules: str, players: int, dealt: Sequence[HandRecord]) -> tuple[int, ...]:
+class Deal(Protocol):
+    """A deck and who deals it."""
+
+    @property
+    def dealer(self) -> int: ...
+
+    @property
+    def deck(self) -> Sequence[int]: ...
+
+
+class _ToCome(NamedTuple):
+    dealer: int
+    deck: Sequence[int]
+
+
+def deals(plan: Plan, dealer: Dealer, played: Sequence[Deal]) -> list[Deal]:
+    """Return the hands that luck is told of: those of a match, and the few that would have come."""
+    sides = _one_hand(plan.rules, plan.players).sides
+    number = -(-len(played) // sides) * sides if plan.target else plan.hands_a_game
+    first = dealer.first_dealer()
+    return [
+        *played,
+        *(
+            _ToCome((first + at) % plan.players, dealer.deck(at + 1))
+            for at in range(len(played), number)
+        ),
+    ]
+
+
+def luck(rules: str, players: int, dealt: Sequence[Deal]) -> tuple[int, ...]:
     """Return the points by side that the reference makes on the decks of these hands.
 
     Every hand is played to its end, as if nothing came before it.

@@ -15,7 +15,7 @@ from ronda_arena.seating import InProcess, Isolated, Seating
 from ronda_arena.table import Place, play_match
 from ronda_arena.timed import TimedSeat, TimedSeating
 from ronda_arena.tournament.entrants import seats
-from ronda_arena.tournament.luck import luck
+from ronda_arena.tournament.luck import deals, luck
 from ronda_arena.tournament.results import Blame, Game
 from ronda_arena.tournament.spec import Plan
 from ronda_arena.tournament.tasks import Contract, Played, Task, Thought
@@ -64,7 +64,7 @@ def table(contract: Contract, registry: Registry) -> Iterator[Play]:
                 )
             except WorkerLostError as lost:
                 return Played(task, None, None, str(lost), seconds=time.perf_counter() - began)
-            dealer = Dealer(contract.master, place.scope, entries, plan.players).first_dealer()
+            dealer = Dealer(contract.master, place.scope, entries, plan.players)
             return Played(
                 task,
                 _game(record, task, dealer, plan),
@@ -113,16 +113,18 @@ def sealed(record: Record) -> Record:
     return replace(record, fair=replace(record.fair, master=None))
 
 
-def _game(record: Record, task: Task, dealer: int, plan: Plan) -> Game:
-    fault = record.fault
+def _game(record: Record, task: Task, dealer: Dealer, plan: Plan) -> Game:
+    fault, told = record.fault, None
+    if plan.luck:
+        told = luck(plan.rules, plan.players, deals(plan, dealer, record.hands))
     return Game(
         rotation=task.rotation,
-        dealer=dealer,
+        dealer=dealer.first_dealer(),
         hands=len(record.hands),
         scores=record.score,
         winner=record.winner,
         fault=None if fault is None else Blame(fault.seat, fault.cause),
-        luck=luck(plan.rules, plan.players, record.hands) if plan.luck else None,
+        luck=told,
     )
 
 

@@ -36,8 +36,8 @@ class Game:
     """A side; None: a draw."""
     fault: Blame | None = None
     luck: tuple[int, ...] | None = None
-    """Points by side that the reference bot makes in all seats on the same hands; None where
-    nobody looked."""
+    """Points by side that the reference bot makes in all seats on the same hands, and on those that
+    would have come until each side had dealt equally often; None where nobody looked."""
 
 
 @dataclass(frozen=True, slots=True)

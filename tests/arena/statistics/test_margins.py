@@ -111,6 +111,18 @@ def test_margins_are_told_a_hand_where_a_game_has_a_fixed_number_of_them() -> No
     assert by_game.high == pytest.approx(4 * by_hand.high)
 
 
+def test_equal_margins_are_not_sure_margins() -> None:
+    evidence = Evidence(entrants("a b"), 2, 1)
+    for number in range(2):
+        evidence.add(duel((9, 4), (7, 2), number=number))
+    strengths = Strengths(evidence)
+    pair = pairs.margins(evidence, strengths.kinds, NOTHING)[0, 1]
+    for one in (pair, *strengths.differences([(0, 1)])):
+        assert one.low is not None
+        assert one.high is not None
+        assert one.high - one.low > 1
+
+
 def test_one_block_is_too_few() -> None:
     evidence = Evidence(entrants("a b"), 2, 1)
     evidence.add(duel((30, 10), (25, 20)))
