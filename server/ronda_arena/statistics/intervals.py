@@ -1,7 +1,8 @@
 """How sure a result is: 95 % intervals for shares and for means, from the standard library.
 
 The normal quantile comes from `statistics.NormalDist`; Student's t has none there, so it is found
-from the closed form of its distribution for whole degrees of freedom.
+from the closed form of its distribution for whole degrees of freedom. `ronda match` is short, and
+importing scipy would take longer than many a match.
 """
 
 from __future__ import annotations
