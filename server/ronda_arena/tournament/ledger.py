@@ -21,6 +21,7 @@ class Ledger:
         self._plan = plan
         self._format = format_
         self._rule = rule
+        self._walkover = plan.walkover
         self._waiting: dict[int, Block] = {}
         self._partial: dict[int, dict[int, Game]] = {}
         self._encounters: list[Encounter] = []
@@ -50,7 +51,7 @@ class Ledger:
             return
         del self._partial[task.block]
         whole = tuple(game for _, game in sorted(games.items()))
-        self._waiting[task.block] = Block(task.block, task.entrants, whole)
+        self._waiting[task.block] = Block(task.block, task.entrants, whole, walkover=self._walkover)
         self._count_waiting()
 
     @property

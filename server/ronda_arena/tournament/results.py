@@ -52,6 +52,8 @@ class Block:
     paired: bool = True
     """Every rotation was dealt the same decks. Not so where a remote bot or a person took part:
     they could remember."""
+    walkover: float = 0.0
+    """Points that who forfeits every game of the block is behind by in each, at least."""
 
 
 def ahead(points: Sequence[int]) -> tuple[float, ...]:
@@ -64,7 +66,8 @@ def margins(block: Block) -> tuple[tuple[float, ...], ...]:
     """Return by how much each entrant is ahead in each game: by rotation, then by entrant.
 
     Who forfeits must not gain by it: its margin is the worse of what it had and of its worst
-    margin in a game of the block that nobody forfeited. What it loses by that the others share.
+    margin in a game of the block that nobody forfeited; where there is none, a walkover takes its
+    place. What it loses by that the others share.
     """
     count = len(block.entrants)
     played = [_by_entrant(ahead(game.scores), game.rotation, count) for game in block.games]
@@ -77,7 +80,7 @@ def margins(block: Block) -> tuple[tuple[float, ...], ...]:
         faultless = [
             other[guilty] for at, other in zip(block.games, played, strict=True) if at.fault is None
         ]
-        worst = min([margin[guilty], *faultless])
+        worst = min([margin[guilty], *(faultless or [-block.walkover])])
         share = (margin[guilty] - worst) / (count - 1)
         told.append(tuple(worst if at == guilty else one + share for at, one in enumerate(margin)))
     return tuple(told)

@@ -15,6 +15,7 @@ import msgspec
 
 from ronda_arena.clock import Clock
 from ronda_arena.tournament.entrants import TEAM, Entrant, rotations, sides
+from ronda_core.cards import PACK
 from ronda_core.rules import RulesError, Settings, settings
 
 Format = Literal["round-robin", "gauntlet", "swiss", "knockout", "list"]
@@ -104,6 +105,15 @@ class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def roster(self) -> tuple[str, ...]:
         """Return the identities of all bots, each once, sorted: the context of the deals."""
         return tuple(sorted({member for entrant in self.entrants for member in entrant.members}))
+
+    @property
+    def walkover(self) -> float:
+        """Return by how many points a game is lost by who does not play it.
+
+        As if the others had reached the target, or where there is none, had taken every card.
+        """
+        rules = self.settings
+        return float(rules.target or (len(PACK) - rules.fair_share) * max(1, rules.length))
 
     def games_of(self, entrants: Sequence[int]) -> int:
         """Return how many games a block of these entrants has."""

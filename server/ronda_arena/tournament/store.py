@@ -109,7 +109,8 @@ class Store:
             found = list(group)
             entrants = found[0][0].entrants
             if len(found) == self.plan.games_of(entrants):
-                yield Block(number, entrants, tuple(game for _, game in found))
+                games = tuple(game for _, game in found)
+                yield Block(number, entrants, games, walkover=self.plan.walkover)
 
     def records(self) -> Iterator[tuple[int, str]]:
         """Yield block and record of every game that is over, in schedule order, sealed."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.arena.tournament.plans import plan
 
 from ronda_arena.tournament.entrants import side
 from ronda_arena.tournament.results import (
@@ -40,7 +42,7 @@ def blocks(draw: st.DrawFn) -> Block:
         scores = tuple(draw(points) for _ in range(count))
         fault = draw(st.none() | st.integers(0, count - 1))
         games.append(game(rotation, *scores, fault=fault))
-    return Block(0, tuple(range(count)), tuple(games))
+    return Block(0, tuple(range(count)), tuple(games), walkover=draw(st.sampled_from([0.0, 41.0])))
 
 
 def test_rotations_take_back_what_the_seat_gave() -> None:
@@ -69,7 +71,8 @@ def test_nobody_gains_by_a_forfeit(block: Block) -> None:
             continue
         guilty = guilty_entrant(one, count)
         worst = [plain[side(guilty, one.rotation, count)]]
-        worst += [told[i][guilty] for i, other in enumerate(block.games) if other.fault is None]
+        faultless = [i for i, other in enumerate(block.games) if other.fault is None]
+        worst += [told[i][guilty] for i in faultless] or [-block.walkover]
         assert told[at][guilty] == min(worst)
         for entrant in range(count):
             if entrant != guilty:
@@ -85,6 +88,28 @@ def test_a_win_is_shared_out_whole_and_the_guilty_have_no_part_of_a_draw(block: 
             assert sum(told) == pytest.approx(1)
         if one.fault is not None:
             assert shares(drawn, count)[guilty_entrant(one, count)] == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "points"),
+    [
+        ({"rules": "playtash"}, 41),
+        ({"rules": "cafe", "target": 21}, 21),
+        ({"rules": "cafe", "hands": 3}, 60),
+        ({"rules": "cafe", "players": 3, "hands": 1}, 27),
+        ({"rules": "arabic"}, 40),
+    ],
+)
+def test_who_never_plays_is_behind_as_if_the_others_had_it_all(
+    asked: dict[str, Any], points: float
+) -> None:
+    made = plan(3, **asked)
+    assert made.walkover == points
+    count = 3 if made.players == 3 else 2
+    never = tuple(game(at, *[0] * count, fault=at % count) for at in range(count))
+    told = margins(Block(0, tuple(range(count)), never, walkover=made.walkover))
+    guilty = [guilty_entrant(one, count) for one in never]
+    assert [margin[at] for margin, at in zip(told, guilty, strict=True)] == [-points] * count
 
 
 def test_a_place_is_told_from_the_first_dealer() -> None:
