@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import Final
 
 from ronda_arena.clock import Clock
@@ -14,7 +15,7 @@ from ronda_arena.isolation import IsolationError, Level, WorkerLostError
 from ronda_arena.seating import InProcess, Isolated, Seating
 from ronda_arena.table import Place, play_match
 from ronda_arena.timed import TimedSeat, TimedSeating
-from ronda_arena.tournament.entrants import seats
+from ronda_arena.tournament.entrants import Entrant, seats
 from ronda_arena.tournament.luck import deals, luck
 from ronda_arena.tournament.results import Blame, Game
 from ronda_arena.tournament.spec import Plan
@@ -41,20 +42,25 @@ def table(contract: Contract, registry: Registry) -> Iterator[Play]:
     bots = {identity: registry.find(identity) for identity in plan.roster}
     rules = plan.settings
     clock = Clock.parse(plan.clock) if plan.clock else None
-    entries = [Entry(identity) for identity in plan.roster]
+    roster = _entries(plan.entrants)
     with seating(plan, tuple(bots.values())) as seated:
 
         def play(task: Task) -> Played:
             timed = TimedSeating(seated)
             began = time.perf_counter()
             at_table = [plan.entrants[at] for at in task.entrants]
-            place = Place(plan.id, task.block, task.rotation)
+            if task.deal is None:
+                place, master = Place(plan.id, task.block, task.rotation), contract.master
+                entries = roster
+            else:
+                place, master = Place(task.deal.id, 0, task.rotation), task.deal.master
+                entries = _entries(at_table)
             try:
                 record = play_match(
-                    game_id(plan.id, task),
+                    game_id(place),
                     rules,
                     [bots[name] for name in seats(at_table, task.rotation, plan.players)],
-                    contract.master,
+                    master,
                     now=_now,
                     place=place,
                     entries=entries,
@@ -64,7 +70,7 @@ def table(contract: Contract, registry: Registry) -> Iterator[Play]:
                 )
             except WorkerLostError as lost:
                 return Played(task, None, None, str(lost), seconds=time.perf_counter() - began)
-            dealer = Dealer(contract.master, place.scope, entries, plan.players)
+            dealer = Dealer(master, place.scope, entries, plan.players)
             return Played(
                 task,
                 _game(record, task, dealer, plan),
@@ -102,9 +108,9 @@ def seating(plan: Plan, bots: Sequence[BotInfo]) -> Iterator[Seating]:
         yield Isolated(nursery, want=want, minimum=Level.PROCESS if weak else want, trusted=ours)
 
 
-def game_id(tournament: str, task: Task) -> str:
+def game_id(place: Place) -> str:
     """Return the id of a game's match."""
-    return f"{tournament}-{task.block}-{task.rotation}"
+    return f"{place.tournament}-{place.block}-{place.rotation}"
 
 
 def sealed(record: Record) -> Record:
@@ -126,6 +132,11 @@ def _game(record: Record, task: Task, dealer: Dealer, plan: Plan) -> Game:
         fault=None if fault is None else Blame(fault.seat, fault.cause),
         luck=told,
     )
+
+
+def _entries(entrants: Iterable[Entrant]) -> list[Entry]:
+    """Return what the deals depend on: every bot once, in order."""
+    return [Entry(identity) for identity in sorted({*chain(*(one.members for one in entrants))})]
 
 
 def _thought(seat: TimedSeat) -> Thought:

@@ -8,28 +8,25 @@ nothing is counted twice, whoever hands it in again.
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 import msgspec
-from sqlalchemy import URL, Engine, create_engine, event, func, insert, select, tuple_
+from sqlalchemy import Engine, func, insert, select, tuple_
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
+from ronda_arena.database import StoreError, locked, sqlite, words
 from ronda_arena.tournament import schema
 from ronda_arena.tournament.results import Block, Game
 from ronda_arena.tournament.spec import Plan
 from ronda_arena.tournament.tasks import Contract, Played, Task, Thought
 
+__all__ = ["Folder", "Lost", "Store", "StoreError", "claim"]
+
 _PAGE: Final = 1000
 """Rows that are read at a time."""
-
-
-class StoreError(Exception):
-    """A folder or database that this tournament cannot be kept in; says what to do."""
 
 
 class Lost(NamedTuple):
@@ -63,7 +60,7 @@ class Store:
             except IntegrityError:
                 return self._add_unknown(played)
         except SQLAlchemyError as error:
-            raise StoreError(f"results cannot be written: {_words(error)}") from None
+            raise StoreError(f"results cannot be written: {words(error)}") from None
         return played
 
     def _add_unknown(self, played: Iterable[Played]) -> list[Played]:
@@ -178,17 +175,11 @@ def claim(folder: Path) -> Iterator[Folder]:
 
     `StoreError` if another process has it.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StoreError(f"another process plays the tournament in {folder}") from None
-        with Folder(folder) as held:
-            yield held
-    finally:
-        os.close(file)
+    with (
+        locked(folder, f"another process plays the tournament in {folder}"),
+        Folder(folder) as held,
+    ):
+        yield held
 
 
 class Folder:
@@ -224,7 +215,7 @@ class Folder:
                     raise StoreError(f"{self.state} was written by another version of ronda")
                 row = connection.execute(select(schema.tournament)).one_or_none()
         except SQLAlchemyError as error:
-            raise StoreError(f"{self.state} cannot be read: {_words(error)}") from None
+            raise StoreError(f"{self.state} cannot be read: {words(error)}") from None
         if row is None:
             return None
         try:
@@ -249,31 +240,10 @@ class Folder:
                 connection.execute(insert(schema.tournament), row)
                 connection.exec_driver_sql(f"PRAGMA user_version = {schema.VERSION}")
         except SQLAlchemyError as error:
-            raise StoreError(f"{self.state} cannot be written: {_words(error)}") from None
+            raise StoreError(f"{self.state} cannot be written: {words(error)}") from None
         return Store(engine, contract)
 
     def _open(self) -> Engine:
         if self._engine is None:
-            self._engine = create_engine(URL.create("sqlite", database=str(self.state)))
-            event.listen(self._engine, "connect", _prepare)
-            event.listen(self._engine, "begin", _begin)
+            self._engine = sqlite(self.state)
         return self._engine
-
-
-def _prepare(connection: Any, _record: Any) -> None:
-    """Commit to disk, and leave transactions to SQLAlchemy: the driver begins none for DDL."""
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode = WAL")
-    cursor.execute("PRAGMA synchronous = FULL")
-    cursor.execute("PRAGMA busy_timeout = 10000")
-    cursor.close()
-
-
-def _begin(connection: Any) -> None:
-    connection.exec_driver_sql("BEGIN")
-
-
-def _words(error: SQLAlchemyError) -> str:
-    """Return what the driver says, without the statement: its values are secret."""
-    return str(getattr(error, "orig", None) or type(error).__name__)

@@ -16,10 +16,25 @@ class Contract(NamedTuple):
 
     plan: Plan
     master: bytes
-    """Secret until the last game of the last block is over."""
+    """Secret until the last game of the last block is over; empty where every task brings the
+    secret of its own block."""
 
     def __repr__(self) -> str:
         return f"<Contract of {self.plan.id}>"
+
+
+class Deal(NamedTuple):
+    """What one block is dealt from that belongs to no tournament: a block of a ladder.
+
+    Its id stands where that of the tournament would, and its bots alone are the roster.
+    """
+
+    id: str
+    master: bytes
+    """Secret until the last game of the block is over."""
+
+    def __repr__(self) -> str:
+        return f"<Deal of {self.id}>"
 
 
 class Task(NamedTuple):
@@ -31,6 +46,8 @@ class Task(NamedTuple):
     rotation: int
     attempt: int = 0
     """How often it was begun and lost by no fault of a bot."""
+    deal: Deal | None = None
+    """None: the block is dealt from the secret of the contract."""
 
 
 class Thought(NamedTuple):
