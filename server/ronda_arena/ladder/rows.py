@@ -1,0 +1,139 @@
+"""How a ladder stands, as rows: what every form of the standings tells, and no more."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from ronda_arena.ladder.ratings import NORMAL_95
+from ronda_arena.ladder.residuals import EFFECT, THRESHOLD
+from ronda_arena.ladder.standings import Bot, Ladder
+
+DIGITS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How one bot stands."""
+
+    bot: str
+    owner: str
+    rating: float
+    low: float
+    """The interval that holds 95 % of what is thought possible; of an anchor its rating."""
+    high: float
+    conservative: float
+    """What it is worth almost surely: bots are ranked by it."""
+    blocks: int
+    games: int
+    won: int
+    drawn: int
+    lost: int
+    faults: dict[str, int]
+    opponents: int
+    """Owners that it has met."""
+    state: str
+    """`anchor`, `active`, `inactive` (its interval grows) or `quarantined`."""
+    note: str
+    """Why it is in quarantine."""
+    provisional: bool
+    """Too little is known to place it: it stands behind those that are placed."""
+    last: int
+    """When its last block was over: seconds since 1970, 0: never."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON data."""
+        data = asdict(self)
+        for name in ("rating", "low", "high", "conservative"):
+            data[name] = round(data[name], DIGITS)
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """How one bot fared where another sat too, beyond what both ratings say."""
+
+    first: str
+    second: str
+    meetings: int
+    margin_score: float
+    """Standard errors that the first's margins are off."""
+    wins_score: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON data."""
+        data = asdict(self)
+        for name in ("margin_score", "wins_score"):
+            data[name] = round(data[name], DIGITS)
+        return data
+
+
+def standings(ladder: Ladder) -> list[Row]:
+    """Return a row for each bot: the placed ones first, by what they are worth almost surely."""
+    rows = [row(ladder, bot) for bot in ladder.bots]
+    return sorted(rows, key=lambda one: (one.provisional, -one.conservative, one.bot))
+
+
+def row(ladder: Ladder, bot: Bot) -> Row:
+    """Return how one bot stands."""
+    rating = ladder.shown(bot)
+    half = 0.0 if bot.pinned else NORMAL_95 * rating.sigma
+    return Row(
+        bot.identity,
+        bot.owner,
+        rating.mean,
+        rating.mean - half,
+        rating.mean + half,
+        rating.mean if bot.pinned else rating.conservative,
+        bot.blocks,
+        bot.games,
+        bot.won,
+        bot.drawn,
+        bot.lost,
+        dict(sorted(bot.faults.items())),
+        ladder.opponents(bot),
+        _state(bot),
+        bot.quarantined,
+        ladder.provisional(bot),
+        bot.last,
+    )
+
+
+def pairs(ladder: Ladder) -> list[Pair]:
+    """Return a row for each ordered pair that met, the oddest first."""
+    found = []
+    for one, two in ladder.residuals.met():
+        for first, second in ((one, two), (two, one)):
+            excess = ladder.residuals.of(first, second)
+            names = ladder.bots[first].identity, ladder.bots[second].identity
+            found.append(Pair(*names, excess.meetings, *excess.scores))
+    return sorted(found, key=_oddness)
+
+
+def _oddness(pair: Pair) -> tuple[float, str, str]:
+    return -max(abs(pair.margin_score), abs(pair.wins_score)), pair.first, pair.second
+
+
+def reviews(ladder: Ladder) -> list[dict[str, Any]]:
+    """Return who should be looked at, as JSON data; it is nobody's guilt."""
+    found = []
+    for one in ladder.reviews():
+        data = one._asdict()
+        for name in ("first_score", "second_score", "effect"):
+            data[name] = round(data[name], DIGITS)
+        found.append(data)
+    return found
+
+
+def _state(bot: Bot) -> str:
+    if not bot.present:
+        return "inactive"
+    if bot.quarantined:
+        return "quarantined"
+    return "anchor" if bot.pinned else "active"
+
+
+REVIEW_RULE: Final = (
+    f"both at least {THRESHOLD:g} standard errors and {EFFECT:g} standard deviations a meeting from"
+    " what their ratings say: for somebody to look at, not a verdict"
+)

@@ -1,0 +1,291 @@
+"""A ladder that goes on: who is there, who meets next, where it is played, and what came of it.
+
+It can be ended at any moment, and goes on from what the store has. A block that was being played
+then, or that was lost with a worker, is listed as ended so, and its bots meet again in another.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from typing import Final, Self
+
+from ronda_arena.ladder import pairing
+from ronda_arena.ladder.facts import End, Joined, Left, Over, Released, Seated, Void
+from ronda_arena.ladder.plan import MOST_BOTS, LadderError
+from ronda_arena.ladder.standings import Ladder
+from ronda_arena.ladder.store import Store
+from ronda_arena.tournament.executors import Executor, ExecutorError
+from ronda_arena.tournament.results import Game
+from ronda_arena.tournament.tasks import Contract, Played, Task
+from ronda_bots.registry import Registry
+
+LOOK_EVERY: Final = 60.0
+"""Seconds after which it is looked again who is installed."""
+BATCH: Final = 16
+"""Blocks that are seated in one transaction, at most."""
+LEAST: Final = 4
+"""Blocks that are seated in one transaction where there is room for few."""
+MOST_LOST: Final = 20
+"""Blocks in a row that are lost by no fault of a bot, before the machine is taken to be unfit."""
+
+_STDERR: Final = 2
+"""The descriptor: where what a hanging process says goes, whatever has become of `sys.stderr`."""
+
+Make = Callable[[Contract, Registry], Executor]
+Tell = Callable[[Ladder], None]
+
+
+class _Playing:
+    """A block that is being played: what came of its games so far."""
+
+    def __init__(self, entrants: tuple[int, ...]) -> None:
+        self.entrants = entrants
+        self.games: dict[int, Game] = {}
+        self.records: dict[int, str] = {}
+
+
+class Run:
+    """One ladder that is played."""
+
+    def __init__(
+        self,
+        store: Store,
+        find: Callable[[], Registry],
+        *,
+        wanted: Sequence[str] = (),
+        owners: Mapping[str, str] | None = None,
+        tell: Tell = lambda _: None,
+        now: Callable[[], int] = lambda: int(time.time()),
+        clock: Callable[[], float] = time.monotonic,
+        look_every: float = LOOK_EVERY,
+        at_once: int = pairing.AT_ONCE,
+        patience: float | None = None,
+    ) -> None:
+        """Read how it stands, and end what was being played when the one before was ended.
+
+        `find` says who is installed, and is asked again every `look_every` seconds. `wanted` are
+        the names that play; empty: all. `owners` are by name; who has none owns itself. Where no
+        game ends for `patience` seconds, something of ours hangs: what every thread does is
+        printed, and the process ends.
+        """
+        self._store = store
+        self._find = find
+        self._wanted = tuple(wanted)
+        self._owners = dict(owners or {})
+        self._tell = tell
+        self._now = now
+        self._clock = clock
+        self._look_every = look_every
+        self._at_once = at_once
+        self._patience = patience
+        self._playing: dict[str, _Playing] = {}
+        self._lost_in_row = 0
+        self._looked = 0.0
+        self.ladder = Ladder(store.plan)
+        for fact in store.facts():
+            self.ladder.take(fact)
+        self._void(list(self.ladder.open), "the ladder was stopped while it was played")
+
+    def release(self, identity: str) -> None:
+        """Let a bot play again that was in quarantine."""
+        bot = self.ladder.find(identity)
+        if bot is None or not bot.quarantined:
+            raise LadderError(f"{identity} is not in quarantine")
+        fact = Released(bot.number, self._now())
+        self._store.note([fact])
+        self.ladder.take(fact)
+
+    def play(self, make: Make, games: int | None = None) -> None:
+        """Play until there are so many games, all in all; for ever, if None."""
+        try:
+            while not self._enough(games):
+                registry = self._look(self._find())
+                feed = _Feed(self, games)
+                with make(self._contract(), registry) as executor:
+                    while not (self._enough(games) or feed.stale):
+                        before = self.ladder.pool.seated
+                        self._play(executor, feed)
+                        if self.ladder.pool.seated == before and not feed.stale:
+                            raise LadderError(self._nobody())
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+
+    def _play(self, executor: Executor, feed: _Feed) -> None:
+        self._wait()
+        with closing(executor.play(feed)) as results:
+            for some in results:
+                self._wait()
+                self._take(some)
+                self._tell(self.ladder)
+                if self._clock() - self._looked >= self._look_every and not feed.stale:
+                    feed.stale = self._changed(self._find())
+
+    def _take(self, some: Sequence[Played]) -> None:
+        """Count what was played: blocks of which it was the last game, all in one transaction."""
+        over: list[Over] = []
+        lost: dict[str, str] = {}
+        records: dict[str, list[str]] = {}
+        for one in some:
+            assert one.task.deal is not None
+            block = one.task.deal.id
+            playing = self._playing.get(block)
+            if playing is None or block in lost:
+                continue  # another of its games was lost, and with it the block
+            if one.game is None:
+                lost[block] = one.lost or ""
+                continue
+            assert one.record is not None
+            playing.games[one.task.rotation] = one.game
+            playing.records[one.task.rotation] = one.record
+            if len(playing.games) == self.ladder.plan.games:
+                games = tuple(game for _, game in sorted(playing.games.items()))
+                over.append(Over(block, games, self._now()))
+                records[block] = [line for _, line in sorted(playing.records.items())]
+        voids = [Void(block, why, self._now()) for block, why in lost.items()]
+        if not over and not voids:
+            return
+        ends: list[End] = [*over, *voids]
+        self._store.end(ends, records)
+        for fact in ends:
+            self.ladder.take(fact)
+            del self._playing[fact.block]
+        self._lost_in_row = 0 if over else self._lost_in_row + len(voids)
+        if self._lost_in_row >= MOST_LOST:
+            raise ExecutorError(
+                f"{self._lost_in_row} blocks in a row were lost by no fault of a bot, the last time"
+                f" so: {voids[-1].why}"
+            )
+
+    def _void(self, blocks: Sequence[str], why: str) -> None:
+        facts = [Void(block, why, self._now()) for block in blocks]
+        if facts:
+            self._store.end(facts, {})
+        for fact in facts:
+            self.ladder.take(fact)
+
+    def seat(self, games: int | None) -> list[Task]:
+        """Decide who plays the next blocks, write it down, and return their games."""
+        plan, ladder = self.ladder.plan, self.ladder
+        seated: list[Seated] = []
+        # Where there is little room a part of it is left to the other workers.
+        batch = min(BATCH, max(LEAST, ladder.pool.room(plan.seats, self._at_once) // 3))
+        while len(seated) < batch and not self._enough(games, ahead=True):
+            found = pairing.next_pairing(ladder, self._store.secret, self._at_once)
+            if found is None:
+                break
+            entrants, again = found
+            one = Seated(self._store.next_block(len(seated)), entrants, self._now(), again)
+            ladder.take(one)
+            seated.append(one)
+        if not seated:
+            return []
+        deals = self._store.seat(seated)
+        tasks = []
+        for one, deal in zip(seated, deals, strict=True):
+            self._playing[one.block] = _Playing(one.entrants)
+            tasks += [Task(0, one.entrants, turn, deal=deal) for turn in range(plan.games)]
+        return tasks
+
+    def awaits(self, task: Task) -> bool:
+        """Say whether a game still counts: none of its block was lost."""
+        return task.deal is not None and task.deal.id in self._playing
+
+    def _enough(self, games: int | None, *, ahead: bool = False) -> bool:
+        if games is None:
+            return False
+        coming = len(self.ladder.open) * self.ladder.plan.games if ahead else 0
+        return self.ladder.games + coming >= games
+
+    def _contract(self) -> Contract:
+        """Return what games are played under: a bot's place is its number, whoever is away."""
+        here = [bot.identity for bot in self.ladder.bots if bot.present]
+        roster = [bot.identity if bot.present else here[0] for bot in self.ladder.bots]
+        return Contract(self.ladder.plan.games_plan(roster), b"")
+
+    def _look(self, registry: Registry) -> Registry:
+        """Write down who came and who went; return those who play."""
+        self._looked = self._clock()
+        ladder, now = self.ladder, self._now()
+        there = self._there(registry)
+        facts: list[Joined | Left] = [
+            Left(bot.number, now)
+            for bot in ladder.bots
+            if bot.present and bot.identity not in there
+        ]
+        for identity, owner in there.items():
+            known = ladder.find(identity)
+            if known is None or not known.present or known.owner != owner:
+                facts.append(Joined(identity, owner, now))
+        if facts:
+            self._store.note(facts)
+        for fact in facts:
+            ladder.take(fact)
+        if len(there) < ladder.plan.seats:
+            raise LadderError(f"{len(there)} bots are there, and a table needs {ladder.plan.seats}")
+        return Registry(tuple(map(registry.find, there)), ())
+
+    def _changed(self, registry: Registry) -> bool:
+        self._looked = self._clock()
+        here = {bot.identity: bot.owner for bot in self.ladder.bots if bot.present}
+        return self._there(registry) != here
+
+    def _there(self, registry: Registry) -> dict[str, str]:
+        """Return who is there and plays here: owners by identity."""
+        anchors = {anchor.bot for anchor in self.ladder.plan.anchors}
+        found = {}
+        for bot in registry.bots:
+            wanted = not self._wanted or not {bot.name, bot.identity}.isdisjoint(self._wanted)
+            if wanted or bot.identity in anchors:
+                found[bot.identity] = self._owners.get(bot.name, bot.name)
+        if len(found) > MOST_BOTS:
+            raise LadderError(f"{len(found)} bots are there; a ladder takes {MOST_BOTS} at a time")
+        return found
+
+    def _nobody(self) -> str:
+        resting = [bot.identity for bot in self.ladder.bots if bot.present and bot.quarantined]
+        why = f" ({', '.join(resting)} are in quarantine)" if resting else ""
+        return (
+            f"no {self.ladder.plan.seats} bots of different owners are free to play{why}:"
+            " install another, or release one"
+        )
+
+    def _wait(self) -> None:
+        if self._patience is not None:
+            faulthandler.dump_traceback_later(self._patience, exit=True, file=_STDERR)
+
+
+class _Feed:
+    """The games to play next, for an executor: it ends where nobody is free, and then goes on.
+
+    Once bots came or went it gives nothing any more, until there are workers that know them.
+    """
+
+    def __init__(self, run: Run, games: int | None) -> None:
+        self._run = run
+        self._games = games
+        self._left: deque[Task] = deque()
+        self._batch = False
+        self.stale = False
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Task:
+        while True:
+            while self._left:
+                task = self._left.popleft()
+                if self._run.awaits(task):
+                    return task
+            if self._batch:  # so that the next one goes to another worker
+                self._batch = False
+                raise StopIteration
+            if self.stale:
+                raise StopIteration
+            self._left.extend(self._run.seat(self._games))
+            if not self._left:
+                raise StopIteration
+            self._batch = True
