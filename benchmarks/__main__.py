@@ -5,14 +5,24 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from benchmarks import ending, engine, isolated, remote, service, startup, tournaments, views
+from benchmarks import (
+    ending,
+    engine,
+    isolated,
+    ladder,
+    remote,
+    service,
+    startup,
+    tournaments,
+    views,
+)
 from benchmarks.rows import as_json, show
 
 
 def main() -> int:
     """Return 1 if a row that must hold does not."""
     rows = [*engine.rows(), *views.rows(), *service.rows(), *isolated.rows(), *remote.rows()]
-    rows += [*tournaments.rows(), *ending.rows(), *startup.rows()]
+    rows += [*tournaments.rows(), *ladder.rows(), *ending.rows(), *startup.rows()]
     show(rows)
     if len(sys.argv) > 1:
         Path(sys.argv[1]).write_text(as_json(rows) + "\n")

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import util
 from pathlib import Path
 
@@ -136,6 +137,13 @@ def test_the_command_line_is_documented_as_it_is() -> None:
     assert codes == {int(code) for code in ExitCode}
 
 
+def _ladder(folder: Path) -> Iterator[str]:
+    played = ("--rules=arabic", "--bots=greedy", "--games=8", "--executor=in-process")
+    _ronda("ladder", "run", "--dir=l", *played, cwd=folder)
+    for flags in ((), ("--pairs",), ("--review",), ("--bot=greedy@1.0.0",)):
+        yield from _ronda("ladder", "show", "l", *flags, "-o", "json", cwd=folder).splitlines()
+
+
 def test_every_key_of_the_data_that_commands_write_is_documented(tmp_path: Path) -> None:
     page = (ROOT / "docs/cli.md").read_text()
     match = ("match", "greedy", "random", "--seed", "7", "--records", "out.jsonl")
@@ -145,6 +153,7 @@ def test_every_key_of_the_data_that_commands_write_is_documented(tmp_path: Path)
         *_ronda("verify", "out.jsonl", "-o", "json", cwd=tmp_path).splitlines(),
         *_ronda("verify", "out.jsonl", "-o", "jsonl", cwd=tmp_path).splitlines(),
         *_ronda("bots", "list", "-o", "json", cwd=tmp_path).splitlines(),
+        *_ladder(tmp_path),
     ]
     keys = set().union(*(_keys(json.loads(line)) for line in shown))
     assert len(keys) > 30

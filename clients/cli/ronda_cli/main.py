@@ -21,6 +21,7 @@ COMMANDS: Final = {
         "ronda_cli.tournament:tournament",
         "Let many bots meet on duplicate deals.",
     ),
+    "ladder": ("ronda_cli.ladder:ladder", "Let bots play for ever, and rank them."),
     "replay": ("ronda_cli.replay:replay", "Step through a recorded match."),
     "verify": ("ronda_cli.verify:verify", "Check records: rules, deals and results."),
     "rules": ("ronda_cli.rules:rules", "Explain the game and its four presets."),

@@ -53,10 +53,10 @@ def _lines(summary: Summary, plain: bool) -> Iterator[str]:
     for table in (rows.ratings(summary), rows.positions(summary), rows.faults(summary)):
         if table:
             yield ""
-            yield from tables.lines(_safe(table), shown.width, left=("entrant", "bot", "place"))
+            yield from tables.lines(safe(table), shown.width, left=("entrant", "bot", "place"))
 
 
-def _safe(rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+def safe(rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
     """Return rows in which no name steers the terminal."""
     ascii_ = not look().unicode
     return [

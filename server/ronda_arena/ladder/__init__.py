@@ -1,6 +1,7 @@
 """The ladder: bots that play for ever, and how they stand.
 
 `plan` says what is played, `facts` what is written down, `standings` what follows from that and
-from nothing else, `ratings` and `residuals` the numbers in it, `pairing` who meets next, `store`
-what is on disk, and `run` the way through them. All but the last two are free of disk and clock.
+from nothing else, `ratings` and `residuals` the numbers in it, `rows` how it is told, `pairing` who
+of the `pool` meets next, `store` what is on disk, and `run` the way through them. All but the last
+two are free of disk and clock.
 """

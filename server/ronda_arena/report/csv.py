@@ -22,11 +22,11 @@ def ratings(summary: Summary) -> str:
     """Return a line for each entrant, the strongest first, below a line of heads."""
     heads = ("rank", "entrant", *_heads("margin"), *_heads("elo"))
     counts = ("blocks", "games", "won", "drawn", "lost", "faults")
-    return _written(
+    return written(
         (*heads, *counts),
         (
             (
-                *(rank, _name(row.entrant), *_fields(row.margin), *_fields(row.elo)),
+                *(rank, name_field(row.entrant), *_fields(row.margin), *_fields(row.elo)),
                 *(getattr(row, count) for count in counts),
             )
             for rank, row in enumerate(summary.ratings, 1)
@@ -36,11 +36,11 @@ def ratings(summary: Summary) -> str:
 
 def pairs(summary: Summary) -> str:
     """Return a line for each two that met, below a line of heads."""
-    return _written(
+    return written(
         ("first", "second", *_heads("margin"), "won", "drawn", "lost"),
         (
             (
-                *(_name(row.first), _name(row.second)),
+                *(name_field(row.first), name_field(row.second)),
                 *(*_fields(row.margin), row.won, row.drawn, row.lost),
             )
             for row in summary.pairs
@@ -48,7 +48,8 @@ def pairs(summary: Summary) -> str:
     )
 
 
-def _written(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def written(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return rows below their heads."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(heads)
@@ -67,6 +68,7 @@ def _fields(estimate: Estimate) -> tuple[object, ...]:
     return (*(number and round(number, DIGITS) + 0.0 for number in numbers), estimate.blocks)
 
 
-def _name(raw: str) -> str:
+def name_field(raw: str) -> str:
+    """Return a stranger's name as a field that no spreadsheet runs."""
     name = names.shown(raw)
     return f"'{name}" if name.startswith(_FORMULA) else name

@@ -1,0 +1,251 @@
+"""`ronda ladder run`: let bots play until somebody stops it, and go on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+import click
+
+from ronda_cli import output as out
+from ronda_cli import places, wishes
+from ronda_cli.output import ExitCode, Failure, Interrupted, TerminatedError
+
+if TYPE_CHECKING:
+    from ronda_arena.ladder.plan import LadderPlan
+    from ronda_arena.ladder.standings import Ladder
+    from ronda_arena.ladder.store import Folder, Store
+    from ronda_arena.tournament.spec import Isolation
+    from ronda_bots.registry import Registry
+
+_ANCHORS: Final = "random,greedy,careful"
+_DECIDED: Final = (
+    "rules",
+    "players",
+    "target",
+    "hands",
+    "clock",
+    "isolation",
+    "rated",
+    "anchors",
+    "name",
+)
+"""Options that a ladder keeps for as long as it lives."""
+
+
+@click.command()
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False),
+    required=True,
+    help="Where it is kept; a folder in which one was begun goes on.",
+)
+@wishes.rules
+@click.option(
+    "--players", type=click.IntRange(2, 4), default=2, show_default=True, help="How many seats."
+)
+@wishes.target
+@wishes.hands
+@click.option(
+    "--bots", metavar="BOT,BOT,...", help="Who plays, beside the anchors  [default: all installed]"
+)
+@click.option(
+    "--anchors",
+    metavar="BOT,BOT=RATING,...",
+    default=_ANCHORS,
+    show_default=True,
+    help="Whose ratings are pinned, at what was measured or at RATING; empty: nobody's.",
+)
+@click.option(
+    "--owner",
+    "owners",
+    multiple=True,
+    metavar="BOT=OWNER",
+    help="Bots of one owner never meet. May be given again  [default: each its own]",
+)
+@click.option("--name", default="ladder", show_default=True, help="The ladder's id.")
+@click.option("--clock", metavar="SECONDS[+BANK]", help="Time for a decision, and a bank a match.")
+@click.option(
+    "--isolation",
+    type=click.Choice(["auto", "trusted", "process", "sandbox"]),
+    default="auto",
+    show_default=True,
+    help="How bots are run: auto keeps ronda's own in this process and all others in a sandbox.",
+)
+@click.option("--rated", is_flag=True, help="Sandbox everybody, and say in the records it counts.")
+@click.option(
+    "--games",
+    type=click.IntRange(1),
+    help="Stop when there are so many, all in all  [default: never]",
+)
+@click.option(
+    "--look-every",
+    type=click.FloatRange(0.1),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often to look for bots that were installed or removed.",
+)
+@click.option(
+    "--release", multiple=True, metavar="BOT@VERSION", help="Let one out of quarantine, and go on."
+)
+@places.asked
+@click.option(
+    "--stall",
+    type=click.FloatRange(1),
+    default=900.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="End, and say where it hangs, when no game has ended for so long.",
+)
+def run(
+    folder: str,
+    rules: str,
+    players: int,
+    target: int | None,
+    hands: int | None,
+    bots: str | None,
+    anchors: str,
+    owners: tuple[str, ...],
+    name: str,
+    clock: str | None,
+    isolation: str,
+    rated: bool,
+    games: int | None,
+    look_every: float,
+    release: tuple[str, ...],
+    executor: str | None,
+    workers: int | None,
+    scheduler: str | None,
+    stall: float,
+) -> None:
+    """Let bots play for ever: who meets is decided by what it would tell, fairly and in secret.
+
+    Bots that are installed while it runs join in, a new version beside the one before. Ctrl-C and
+    SIGTERM end it, and so may anything else: the same command on the same folder goes on, and
+    --dir alone does too. `ronda ladder show DIR` tells how it stands, also meanwhile.
+    """
+    from ronda_arena.database import StoreError  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.isolation import IsolationError  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.ladder import store  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.ladder.plan import LadderError, made  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.ladder.run import Run  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.tournament.executors import ExecutorError  # noqa: PLC0415 -- not for `--help`
+    from ronda_cli.stage import restoring  # noqa: PLC0415 -- not for `--help`
+
+    where = places.place_of(executor, workers, scheduler)
+    table = wishes.wished(rules, players, target, hands)
+    given = wishes.given(_DECIDED)
+    owned = dict(_owner(one) for one in owners)
+    words = [f"--bots={bots}"] if bots else []
+    words += [f"--owner={one}" for one in owners]
+    again = out.command("ronda", "ladder", "run", "--dir", folder, *words, *where.words)
+
+    def find() -> Registry:
+        with out.aside():
+            return discover()
+
+    def plan() -> LadderPlan:
+        registry = find()
+        return made(
+            name,
+            table,
+            clock=clock,
+            isolation=cast("Isolation", isolation),  # click has checked the choice
+            rated=rated,
+            anchors=_listed(anchors),
+            identity=lambda wanted: _identity(wanted, registry),
+        )
+
+    progress = _Progress(games)
+    try:
+        with restoring(), store.claim(Path(folder)) as held:
+            kept = _kept(held, plan, given)
+            try:
+                played = Run(
+                    kept,
+                    find,
+                    wanted=_listed(bots or ""),
+                    owners=owned,
+                    tell=progress.step,
+                    look_every=look_every,
+                    patience=stall,
+                )
+                for one in release:
+                    played.release(one)
+                with out.aside():
+                    played.play(where.make, games)
+            except TerminatedError:
+                progress.close()
+                out.note(f"stopped; go on with: {again}")
+                return
+            except KeyboardInterrupt:
+                progress.close()
+                raise Interrupted(again) from None
+            finally:
+                progress.close()
+            shown = out.command("ronda", "ladder", "show", folder)
+            out.note(f"{played.ladder.games} games; see how it stands: {shown}")
+    except (StoreError, ExecutorError) as problem:
+        raise Failure(f"{problem}; go on with: {again}", ExitCode.UNREACHABLE) from None
+    except (LadderError, IsolationError) as problem:
+        raise Failure(str(problem), ExitCode.REFUSED) from None
+
+
+class _Progress:
+    """How many games there are, and how fast."""
+
+    def __init__(self, games: int | None) -> None:
+        self._shown = out.Progress("games", games, paced=True)
+
+    def step(self, ladder: Ladder) -> None:
+        """Tell it, if it is time to."""
+        lost = f", {ladder.void} blocks lost and played again" if ladder.void else ""
+        playing = sum(bot.enabled for bot in ladder.bots)
+        self._shown.step(ladder.games, None, f" of {playing} bots{lost}")
+
+    def close(self) -> None:
+        """Take the line away."""
+        self._shown.close()
+
+
+def _kept(folder: Folder, plan: Callable[[], LadderPlan], given: list[str]) -> Store:
+    """Return the ladder of the folder, begun now or before; refuse another one in its place."""
+    found = folder.find()
+    if found is None:
+        return folder.begin(plan())
+    if not given:
+        return found
+    asked = plan()
+    changed = [
+        f"{field} was {getattr(found.plan, field)} and is now {getattr(asked, field)}"
+        for field in asked.__struct_fields__
+        if getattr(asked, field) != getattr(found.plan, field)
+    ]
+    if changed:
+        raise Failure(
+            f"another ladder was begun in {folder.path}: {'; '.join(changed)}."
+            " Take another folder, or go on with --dir alone",
+            ExitCode.USAGE,
+        )
+    return found
+
+
+def _identity(name: str, registry: Registry) -> str:
+    from ronda_cli.local import find_bots  # noqa: PLC0415 -- not for `--help`
+
+    return find_bots([name], registry)[0].identity
+
+
+def _listed(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def _owner(text: str) -> tuple[str, str]:
+    bot, given, owner = text.partition("=")
+    if not (bot and given and owner):
+        raise click.UsageError(f"--owner {text}: BOT=OWNER is expected")
+    return bot, owner

@@ -1,0 +1,191 @@
+"""`ronda ladder`: it goes on after whatever ends it, and its folder alone says how it stands."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Run, environment
+
+HERE = "--executor=in-process"
+QUICK = ("--rules=arabic", "--bots=random,greedy", "--anchors=random=18", HERE)
+
+
+def play(run: Run, folder: Path, *flags: str) -> Any:
+    return run("ladder", "run", f"--dir={folder}", *flags)
+
+
+def shown(run: Run, folder: Path, *flags: str) -> Any:
+    result = run("ladder", "show", str(folder), "-o", "json", *flags)
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ladder of 60 games of three bots, played by the real command."""
+    folder = tmp_path_factory.mktemp("small") / "l"
+    flags = [*QUICK[:1], "--bots=greedy,careful", *QUICK[2:], "--games=60"]
+    command = [sys.executable, "-m", "ronda_cli", "ladder", "run", f"--dir={folder}", *flags]
+    subprocess.run(command, check=True, capture_output=True, env=environment())
+    return folder
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "ronda_cli", "ladder", "run", f"--dir={folder}", *QUICK]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    )
+
+
+def over(folder: Path) -> int:
+    """Return how many blocks are over on disk."""
+    try:
+        database = sqlite3.connect(f"file:{folder / 'ladder.db'}?mode=ro", uri=True)
+        count: int = database.execute("SELECT count(*) FROM fact WHERE kind = 'over'").fetchone()[0]
+        database.close()
+    except sqlite3.OperationalError:  # it is not made yet
+        return 0
+    return count
+
+
+def until_blocks_are_over(folder: Path, driver: subprocess.Popen[str], count: int) -> None:
+    while driver.poll() is None:
+        if over(folder) >= count:
+            return
+    raise AssertionError(driver.stderr.read() if driver.stderr else "it ended")
+
+
+def test_standings_tell_every_rating_with_its_interval_and_its_games(small: Path, run: Run) -> None:
+    told = shown(run, small)
+    assert (told["games"], told["blocks"], told["rules"]) == (60, 30, "arabic")
+    for row in told["standings"]:
+        assert row["games"] == row["won"] + row["drawn"] + row["lost"] > 0
+        if row["state"] == "anchor":
+            assert (row["bot"], row["rating"]) == ("random@1.0.0", 18.0)
+        else:
+            assert row["conservative"] < row["low"] < row["rating"] < row["high"]
+    table = run("ladder", "show", str(small)).stdout
+    assert "random@1.0.0" in table
+    assert "95 %" in table
+
+
+def test_all_of_its_records_are_proven_and_were_committed_to_before(
+    small: Path, run: Run, tmp_path: Path
+) -> None:
+    records, promises = str(tmp_path / "r.jsonl"), str(tmp_path / "c.jsonl")
+    assert run("ladder", "show", str(small), "--records", records).exit_code == 0
+    assert run("ladder", "show", str(small), "--commitments", promises).exit_code == 0
+    told = run("verify", records, "--commitments", promises, "-o", "json")
+    assert told.exit_code == 0
+    assert json.loads(told.stdout)["committed_before"] == 60
+
+
+def test_a_history_is_as_long_as_asked_for_and_ends_where_the_bot_stands(
+    small: Path, run: Run
+) -> None:
+    rows = shown(run, small, "--bot", "greedy@1.0.0", "--last", "5")["rows"]
+    assert len(rows) == 5
+    stands = {row["bot"]: row["rating"] for row in shown(run, small)["standings"]}
+    assert rows[-1]["rating"] == stands["greedy@1.0.0"]
+    assert all(row["place"] in (1, 2) for row in rows)
+    unknown = run("ladder", "show", str(small), "--bot", "nobody@1")
+    assert unknown.exit_code == 2
+    assert "has never been on this ladder" in unknown.stderr
+
+
+def test_pairs_and_reviews_are_told_in_every_form(small: Path, run: Run) -> None:
+    assert len(shown(run, small, "--pairs")["rows"]) == 6
+    assert shown(run, small, "--review")["rows"] == []
+    assert "nobody" in run("ladder", "show", str(small), "--review").stderr
+    for flags in ((), ("--pairs",), ("--bot", "greedy@1.0.0")):
+        lines = run("ladder", "show", str(small), *flags, "-o", "csv").stdout.splitlines()
+        rows = list(csv.DictReader(lines))
+        told = run("ladder", "show", str(small), *flags, "-o", "jsonl").stdout.splitlines()
+        assert [list(row) for row in rows] == [list(json.loads(line)) for line in told]
+    assert run("ladder", "show", str(small), "--pairs", "--review").exit_code == 2
+
+
+def test_killed_at_any_moment_it_goes_on_and_no_block_is_lost_unseen(
+    run: Run, tmp_path: Path
+) -> None:
+    folder = tmp_path / "l"
+    for count in (1, 40):
+        driver = start(folder)
+        until_blocks_are_over(folder, driver, count)
+        driver.kill()
+        driver.communicate()
+    before = shown(run, folder)
+    assert before["blocks"] >= 40
+    goes_on = play(run, folder, HERE, f"--games={before['games'] + 20}")
+    assert goes_on.exit_code == 0, goes_on.stderr
+    after = shown(run, folder)
+    assert after["games"] == before["games"] + 20
+    promises = run("ladder", "show", str(folder), "--commitments", "-").stdout.splitlines()
+    endings = [json.loads(line)["ending"] for line in promises]
+    assert endings.count("finished") == after["blocks"]
+    assert endings.count("cancelled") == after["void"]
+
+
+def test_a_polite_end_is_one_and_ctrl_c_names_the_command_that_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "l"
+    before = 0
+    for number, code in ((signal.SIGTERM, 0), (signal.SIGINT, 130)):
+        driver = start(folder)
+        until_blocks_are_over(folder, driver, before + 1)
+        driver.send_signal(number)
+        out, told = driver.communicate(timeout=60)
+        before = over(folder)
+        assert driver.returncode == code, told
+        assert not out
+        assert told.rstrip().endswith(
+            f"go on with: ronda ladder run --dir {folder} --bots=random,greedy {HERE}"
+        )
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "problem"),
+    [
+        (("--rules=cafe",), 2, "rules was arabic and is now cafe"),
+        (("--anchors=random=19",), 2, "anchors was"),
+        (("--owner=greedy",), 2, "BOT=OWNER"),
+        (("--release=greedy@1.0.0",), 4, "is not in quarantine"),
+    ],
+)
+def test_another_ladder_in_its_place_is_refused(
+    small: Path, run: Run, flags: tuple[str, ...], code: int, problem: str
+) -> None:
+    result = play(run, small, HERE, "--games=60", *flags)
+    assert result.exit_code == code
+    assert problem in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "problem"),
+    [
+        (("--anchors=nobody",), 4, "nobody has measured it"),
+        (("--anchors=nobody=3",), 2, "no bot 'nobody'"),
+        (("--players=3", "--rules=arabic"), 2, "--players"),
+        (("--clock=x",), 4, "clock"),
+        (("--bots=greedy", "--anchors="), 4, "1 bots are there"),
+    ],
+)
+def test_what_cannot_be_played_is_said(
+    run: Run, tmp_path: Path, flags: tuple[str, ...], code: int, problem: str
+) -> None:
+    result = play(run, tmp_path / "l", HERE, "--games=2", *flags)
+    assert result.exit_code == code
+    assert problem in result.stderr
+
+
+def test_show_of_a_folder_without_one_is_told(run: Run, tmp_path: Path) -> None:
+    result = run("ladder", "show", str(tmp_path))
+    assert result.exit_code == 2
+    assert "there is no ladder" in result.stderr
