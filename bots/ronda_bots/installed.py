@@ -19,7 +19,7 @@ from ronda_bots.about import said
 from ronda_bots.grants import GROUP, OURS, Site, elsewhere, key, metadata, name_of, reads
 from ronda_bots.registry import BrokenBot, Origin
 
-__all__ = ["GROUP", "OURS", "Plugin", "installed"]
+__all__ = ["GROUP", "OURS", "Plugin", "entry_problem", "installed"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _MOST_POINTS: Final = 256
@@ -69,7 +69,7 @@ def installed(path: Sequence[str] | None = None) -> tuple[list[Plugin], list[Bro
             broken.append(BrokenBot("?", name, told))
             continue
         for point in points[:_MOST_POINTS]:
-            problem = _problem(point)
+            problem = entry_problem(point)
             try:
                 if not problem:
                     plugins.append(_plugin(point, distribution, site, path is None))
@@ -88,7 +88,8 @@ def installed(path: Sequence[str] | None = None) -> tuple[list[Plugin], list[Bro
     return plugins, broken
 
 
-def _problem(point: EntryPoint) -> str:
+def entry_problem(point: EntryPoint) -> str:
+    """Return why an entry point can be no bot; empty where it can."""
     if not _NAME.fullmatch(point.name):
         return "a bot's name has 1 to 64 letters, digits, - and _"
     if not _VALUE.fullmatch(point.value.strip()):

@@ -30,6 +30,10 @@ class Origin:
     """Files and folders of its distribution and of those that this one needs."""
     listed: tuple[str, ...] = ()
     """Folders of which names must be seen to import it."""
+    installation: str = ""
+    """The directory of its own that it is installed in; empty: the environment's packages."""
+    seal: str = ""
+    """Of that directory, as it was when all of it was looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,17 @@ class BotInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class RestingBot:
+    """An installed bot that could play and may not."""
+
+    bot: BotInfo
+    state: str
+    """`disabled` or `quarantined`."""
+    reason: str
+    """Why, and what lets it play again."""
+
+
+@dataclass(frozen=True, slots=True)
 class BrokenBot:
     """An entry point that names no bot that can play."""
 
@@ -76,6 +91,7 @@ class Registry:
     broken: tuple[BrokenBot, ...]
     unasked: tuple[str, ...] = ()
     """Names of installed bots that nobody has asked what they are."""
+    resting: tuple[RestingBot, ...] = ()
 
     def find(self, wanted: str) -> BotInfo:
         """Return the bot `name@version`, or the newest version of `name`."""
@@ -88,6 +104,9 @@ class Registry:
         raise BotNotFoundError(self._not_found(wanted, name))
 
     def _not_found(self, wanted: str, name: str) -> str:
+        for resting in self.resting:
+            if wanted in (resting.bot.identity, resting.bot.name):
+                return f"bot {resting.bot.identity} {resting.reason}"
         for broken in self.broken:
             if broken.name == name:
                 return f"bot {name!r} of {broken.distribution} cannot play: {broken.problem}"
@@ -100,7 +119,11 @@ class Registry:
 
 
 def assemble(
-    bots: Sequence[BotInfo], broken: Sequence[BrokenBot], unasked: Iterable[str] = ()
+    bots: Sequence[BotInfo],
+    broken: Sequence[BrokenBot],
+    *,
+    unasked: Iterable[str] = (),
+    resting: Sequence[RestingBot] = (),
 ) -> Registry:
     """Return the registry of `bots`; those that nobody could tell apart are broken too."""
     clashes = [
@@ -109,10 +132,16 @@ def assemble(
     broken = [*broken, *_refuse(clashes, bots)]
     playing = [bot for bot in bots if bot.identity not in clashes]
     return Registry(
-        tuple(sorted(playing, key=lambda bot: (bot.name, _age(bot.version), bot.version))),
+        tuple(in_order(playing)),
         tuple(sorted(broken, key=lambda bot: (bot.name, bot.distribution, bot.problem))),
         tuple(sorted(unasked)),
+        tuple(sorted(resting, key=lambda one: (one.bot.name, _age(one.bot.version)))),
     )
+
+
+def in_order(bots: Iterable[BotInfo]) -> list[BotInfo]:
+    """Return bots by name, then from the oldest version to the newest."""
+    return sorted(bots, key=lambda bot: (bot.name, _age(bot.version), bot.version))
 
 
 def load(info: BotInfo) -> BotClass:
@@ -120,6 +149,8 @@ def load(info: BotInfo) -> BotClass:
     if info.bot_class is not None:
         return info.bot_class
     origin = origin_of(info)
+    if origin.installation:
+        raise ValueError(f"{info.identity} is installed apart: it is never imported here")
     found: object = importlib.import_module(origin.module)
     for part in origin.attribute.split("."):
         found = getattr(found, part)

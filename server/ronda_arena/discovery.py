@@ -11,7 +11,8 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -19,6 +20,8 @@ from ronda_arena import hearsay
 from ronda_arena.advice import about_import
 from ronda_arena.fault import BotFaultError
 from ronda_arena.hearsay import Said
+from ronda_arena.home.found import Found, found
+from ronda_arena.home.shelf import home as usual_home
 from ronda_arena.isolation import IsolationError, Level, WorkerLostError
 from ronda_arena.worker import wire
 from ronda_arena.worker.nursery import Cradle, Nursery
@@ -27,6 +30,9 @@ from ronda_arena.worker.worker import Worker
 from ronda_bots.about import UnfitError, about, is_version
 from ronda_bots.installed import Plugin, installed
 from ronda_bots.registry import BotInfo, BrokenBot, Registry, assemble, load
+
+if TYPE_CHECKING:
+    from ronda_arena.home.install import Ask as Asking
 
 _SIDE_BY_SIDE: Final = max(4, os.cpu_count() or 1)
 """Plugins that are asked at once: most of what is slow waits, and the others have to share."""
@@ -38,18 +44,22 @@ def discover(
     level: Level = Level.SANDBOX,
     *,
     names: Collection[str] | None = None,
+    home: Path | None = None,
 ) -> Registry:
     """Return what is installed on `path`, `sys.path` if None, asking plugins in `nursery`.
 
     They are asked in a sandbox, as far as there is one, unless a weaker `level` is given: never in
     this process. It reads the disk and may start workers: call it before an event loop runs.
 
+    Beside those are the bots that are kept in `home`; if it is None in the usual one, but for a
+    `path`, which then is all there is. Nobody asks these: they have told when they were installed.
+
     Where `names` are given, each with `@version` or without, nobody else's plugin is asked: it is
     only known by name. Who is named is asked again if it could not play a moment ago.
     """
     if nursery is None:
         with Nursery() as own:
-            return discover(path, own, level, names=names)
+            return discover(path, own, level, names=names, home=home)
     plugins, broken = installed(path)
     wanted = None if names is None else {name.partition("@")[0] for name in names}
     asked = [one for one in plugins if one.is_ours or wanted is None or one.name in wanted]
@@ -61,8 +71,28 @@ def discover(
             bots.append(_ours(plugin) if plugin.is_ours else _theirs(plugin, heard[plugin]))
         except UnfitError as unfit:
             broken.append(BrokenBot(plugin.name, plugin.distribution, str(unfit)))
+    if home is None and path is None:
+        home = usual_home()
+    ours = sorted({plugin.name for plugin in plugins if plugin.is_ours})
+    kept = found(home, ours) if home else Found([], [], [])
     unasked = {one.name for one in plugins} - {one.name for one in asked}
-    return assemble(bots, broken, unasked)
+    return assemble(
+        [*bots, *kept.bots], [*broken, *kept.broken], unasked=unasked, resting=kept.resting
+    )
+
+
+def asking(nursery: Nursery, level: Level = Level.SANDBOX) -> Asking:
+    """Return what asks a bot that is being installed for its version and description.
+
+    It is asked like a plugin, in a worker; `UnfitError` where it is none.
+    """
+
+    def ask(plugin: Plugin) -> tuple[str, str]:
+        nursery.start()
+        info = _theirs(plugin, _ask(plugin, nursery, level))
+        return info.version, info.description
+
+    return ask
 
 
 def _ours(plugin: Plugin) -> BotInfo:

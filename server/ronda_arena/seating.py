@@ -75,8 +75,12 @@ class InProcess:
     granted: Final = Level.TRUSTED
     report: Final = IsolationReport(Level.TRUSTED, (), 0, "nobody has looked")
 
-    def level(self, info: BotInfo) -> Level:  # noqa: ARG002 -- whoever it is
+    def level(self, info: BotInfo) -> Level:
         """Return `trusted`."""
+        if info.origin and info.origin.installation:
+            raise IsolationError(
+                f"{info.identity} is installed apart from ronda: it runs in a process of its own"
+            )
         return Level.TRUSTED
 
     def sit(

@@ -121,6 +121,8 @@ class Config:
     drain_seconds: float = 10.0
     isolation: str = "sandbox"
     """How bots are run that others wrote, or that think long: `sandbox`, or only `process`."""
+    bots_dir: str | Path = ""
+    """Where bots are kept beside the environment; empty: in the usual place."""
     log_level: str = "info"
     now: Callable[[], int] = field(default=wall_clock, repr=False)
 
@@ -289,9 +291,12 @@ def run(config: Config, ready: Callable[[dict[str, str]], None]) -> None:
 
 def _bots(config: Config, nursery: Nursery) -> tuple[Registry, Isolated]:
     """Return the bots that can be seated, and how they are run; what is less than asked is told."""
-    registry = discover(nursery=nursery)
+    home = Path(config.bots_dir) if config.bots_dir else None
+    registry = discover(nursery=nursery, home=home)
     for broken in registry.broken:
         _log.warning("bot is left out", bot=broken.name, problem=broken.problem)
+    for resting in registry.resting:
+        _log.info("bot may not play", bot=resting.bot.identity, state=resting.state)
     want = Level(config.isolation)
     seating = Isolated(nursery, want=want, minimum=Level.PROCESS, trusted=is_quick)
     if seating.granted.weaker(want):

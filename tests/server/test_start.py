@@ -196,7 +196,7 @@ class Lost:
         while True: pass
 
 bot = BotInfo("lost", "1.0.0", "lost", "1.0.0", "", Lost)
-app.discover = lambda nursery: Registry(bots=(bot,), broken=())
+app.discover = lambda nursery, home: Registry(bots=(bot,), broken=())
 app.is_quick = lambda info: True
 config = app.Config(*["127.0.0.1:0"] * 3, database=sys.argv[1], drain_seconds=1.0)
 app.run(config, lambda addresses: print(addresses["listen"], flush=True))

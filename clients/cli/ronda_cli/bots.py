@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -17,22 +18,31 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ronda_arena.worker.nursery import Nursery
-    from ronda_bots.registry import BotInfo
+    from ronda_bots.registry import BotInfo, Registry
 
 Data = dict[str, Any]
+
+_OURS: Final = "ronda"
+_ENVIRONMENT: Final = "environment"
+_ENABLED: Final = "enabled"
 
 COMMANDS: Final = {
     "list": ("ronda_cli.bots:list_", "Show the bots that can be seated."),
     "new": ("ronda_cli.bots_new:new", "Make a package with a bot of your own."),
     "check": ("ronda_cli.bots_check:check", "Find out whether a bot is fit to play."),
     "debug": ("ronda_cli.bots_debug:debug", "Ask a bot again what it decided in a record."),
+    "install": ("ronda_cli.bots_home:install", "Install a bot from its wheel."),
+    "uninstall": ("ronda_cli.bots_home:uninstall", "Take an installed bot away."),
+    "enable": ("ronda_cli.bots_home:enable", "Let a disabled bot play again."),
+    "disable": ("ronda_cli.bots_home:disable", "Keep a bot, but seat it no more."),
+    "quarantine": ("ronda_cli.bots_home:quarantine", "Put a failing bot aside, or release it."),
     "serve": ("ronda_cli.bots_serve:serve", "Offer one to a server, and play from here."),
 }
 
 
 @click.group(cls=LazyGroup, where=COMMANDS)
 def bots() -> None:
-    """Make, check, debug, list and offer bots."""
+    """Make, install, check, debug, list and offer bots."""
 
 
 @click.command("list")
@@ -43,17 +53,20 @@ def bots() -> None:
     envvar="RONDA_BOTS_LIST_SERVER",
     help="List what this server can seat, remote bots too, and not what is installed here.",
 )
+@options.bots_dir
 @options.output()
 @options.plain
-def list_(offered_by: str | None, output: str, plain: bool) -> None:
+def list_(offered_by: str | None, bots_dir: Path | None, output: str, plain: bool) -> None:
     """List the installed bots, or with --server those of a server.
 
     Beside its package stands where `ronda match` runs a bot: in this process (trusted), or as shut
-    in as this machine can. What cannot play is told on stderr, with the package that brought it; it
-    stops nothing. A plugin that could not be asked is not asked again for ten minutes, unless it
-    changes, something is installed or a command names it.
+    in as this machine can. One that `ronda bots install` has installed is shown with the name of
+    its directory; one that is disabled or in quarantine says so, and stderr tells why. What cannot
+    play is told on stderr, with the package that brought it; it stops nothing. A plugin that could
+    not be asked is not asked again for ten minutes, unless it changes, something is installed or a
+    command names it.
     """
-    found = _installed() if offered_by is None else _offered(offered_by)
+    found, notes = _installed(bots_dir) if offered_by is None else _offered(offered_by)
     bots = found["bots"]
     if output == "table":
         _tell(bots, plain)
@@ -61,33 +74,45 @@ def list_(offered_by: str | None, output: str, plain: bool) -> None:
         out.line(out.as_json(found))
     for bot in bots if output == "jsonl" else ():
         out.line(out.as_json(bot))
-    for one in found.get("broken", ()):
-        culprit = f"{name(one['name'])} of {name(one['distribution'])}"
-        out.note(one_line(f"cannot play: {culprit}: {one['problem']}"))
-    if not bots and offered_by is None:
-        out.note("no bot is installed: is ronda itself? (pip install ronda)")
-    elif not bots:
-        out.note("the server has no bot")
+    for note in notes:
+        out.note(one_line(note))
 
 
-def _installed() -> dict[str, list[Data]]:
-    """Return the bots that are installed here, and those that cannot play."""
+def _installed(bots_dir: Path | None) -> tuple[dict[str, list[Data]], list[str]]:
+    """Return the bots that are installed here, those that cannot play, and what to note of both."""
     from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.worker.nursery import Nursery  # noqa: PLC0415 -- not for `--help`
 
     with out.aside(), Nursery() as nursery:
-        found = discover(nursery=nursery)
-        levels = _levels(found.bots, nursery)
-    bots = [{**_data(bot), "isolation": levels[bot.identity]} for bot in found.bots]
+        found = discover(nursery=nursery, home=bots_dir)
+        every = _every(found)
+        levels = _levels(every, nursery)
+    states = {one.bot.identity: one.state for one in found.resting}
+    bots = [
+        {
+            **_data(bot),
+            "origin": _origin(bot),
+            "state": states.get(bot.identity, _ENABLED),
+            "isolation": levels[bot.identity],
+        }
+        for bot in every
+    ]
     broken = [
         {"name": one.name, "distribution": one.distribution, "problem": one.problem}
         for one in found.broken
     ]
-    return {"bots": bots, "broken": broken}
+    notes = [f"{one.bot.identity} {one.reason}" for one in found.resting]
+    notes += [
+        f"cannot play: {name(one.name)} of {name(one.distribution)}: {one.problem}"
+        for one in found.broken
+    ]
+    if not bots:
+        notes.append("no bot is installed: is ronda itself? (pip install ronda)")
+    return {"bots": bots, "broken": broken}, notes
 
 
-def _offered(server: str) -> dict[str, list[Data]]:
-    """Return the bots that a server can seat."""
+def _offered(server: str) -> tuple[dict[str, list[Data]], list[str]]:
+    """Return the bots that a server can seat, and what to note of them."""
     import asyncio  # noqa: PLC0415 -- only where a server is asked
 
     from ronda_cli.channel import target  # noqa: PLC0415 -- gRPC is heavy
@@ -96,21 +121,36 @@ def _offered(server: str) -> dict[str, list[Data]]:
 
     where = target(server)
 
-    async def ask() -> dict[str, list[Data]]:
+    async def ask() -> list[Data]:
         client = Client(where)
         try:
-            return {"bots": await client.bots()}
+            return await client.bots()
         except RefusedError as error:
             raise error.why.failure(where) from None
         finally:
             await client.close()
 
-    return asyncio.run(ask())
+    bots = asyncio.run(ask())
+    return {"bots": bots}, [] if bots else ["the server has no bot"]
 
 
 def _data(bot: BotInfo) -> Data:
     fields = ("name", "version", "distribution", "distribution_version", "description")
     return {field: str(getattr(bot, field)) for field in fields}
+
+
+def _every(found: Registry) -> list[BotInfo]:
+    """Return the bots that can play and those that may not, by name and the oldest first."""
+    from ronda_bots.registry import in_order  # noqa: PLC0415 -- not for `--help`
+
+    return in_order([*found.bots, *(one.bot for one in found.resting)])
+
+
+def _origin(bot: BotInfo) -> str:
+    """Return where a bot comes from: ronda, the environment, or a directory of its own."""
+    if bot.origin and bot.origin.installation:
+        return Path(bot.origin.installation).name
+    return _OURS if bot.bot_class is not None else _ENVIRONMENT
 
 
 def _levels(bots: Sequence[BotInfo], nursery: Nursery) -> dict[str, str]:
@@ -124,7 +164,9 @@ def _levels(bots: Sequence[BotInfo], nursery: Nursery) -> dict[str, str]:
 
 
 def _where(bot: Data) -> str:
-    """Say where a bot is run."""
+    """Say where a bot is run, or why it is not."""
+    if bot.get("state", _ENABLED) != _ENABLED:
+        return str(bot["state"])
     if "isolation" in bot:
         return str(bot["isolation"])
     return "remote" if bot["remote"] else "on the server"
@@ -138,6 +180,8 @@ def _tell(bots: Sequence[Data], plain: bool) -> None:
         package = [
             name(data[key], otherwise="") for key in ("distribution", "distribution_version")
         ]
+        if data.get("origin", _ENVIRONMENT) not in (_OURS, _ENVIRONMENT):
+            package = [name(data["origin"], 80)]
         who = f"{name(data['name'])}@{name(data['version'])}"
         rows.append((who, " ".join(package).strip(), _where(bot), data["description"]))
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)][:3]

@@ -15,6 +15,8 @@ from ronda_cli.look import Look, look
 from ronda_cli.output import ExitCode
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ronda_arena.checkup import Findings, Trouble
     from ronda_arena.clock import Clock
 
@@ -43,6 +45,7 @@ _EDGES: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 @isolating.isolation
 @isolating.clock
 @isolating.like_server
+@options.bots_dir
 @options.output("table", "json")
 @options.plain
 def check(
@@ -53,6 +56,7 @@ def check(
     isolation: str,
     clock: Clock | None,
     like_server: bool,
+    bots_dir: Path | None,
     output: str,
     plain: bool,
 ) -> int:
@@ -71,7 +75,7 @@ def check(
     from ronda_cli.local import find_bots, now  # noqa: PLC0415 -- not for `--help`
 
     with out.aside():
-        registry = discover(names=[bot])
+        registry = discover(names=[bot], home=bots_dir)
     name = bot.partition("@")[0]
     broken = next((one for one in registry.broken if one.name == name), None)
     if broken and not any(known.name == name for known in registry.bots):

@@ -17,6 +17,8 @@ from ronda_cli.output import Failure
 from ronda_cli.pick import pick
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ronda_arena.decisions import Decision, Lived
     from ronda_arena.seating import Seating
     from ronda_bots.registry import BotInfo, Registry
@@ -55,6 +57,7 @@ class Answers:
     "--repeat", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Ask so often."
 )
 @isolating.isolation
+@options.bots_dir
 @options.output("table", "json")
 @options.plain
 def debug(
@@ -67,6 +70,7 @@ def debug(
     bot: str | None,
     repeat: int,
     isolation: str,
+    bots_dir: Path | None,
     output: str,
     plain: bool,
 ) -> None:
@@ -90,7 +94,7 @@ def debug(
     level = Level.SANDBOX if isolation == isolating.AUTO else Level(isolation)
     wanted = bot or record.seats[at.seat]
     with out.aside():
-        registry = discover(level=level, names=[wanted])
+        registry = discover(level=level, names=[wanted], home=bots_dir)
     subject = _subject(wanted, registry, given=bot is not None)
     answers = _ask(subject, record, asked, isolation, repeat, registry)
     if output == "json":

@@ -27,6 +27,7 @@ _NAMES: Final = "a bot's name has 1 to 64 letters, digits, - and _"
 @click.command("serve")
 @click.argument("bot", metavar="NAME")
 @options.server
+@options.bots_dir
 @click.option(
     "--key-file",
     type=click.Path(dir_okay=False),
@@ -57,6 +58,7 @@ _NAMES: Final = "a bot's name has 1 to 64 letters, digits, - and _"
 def serve(
     bot: str,
     server: str | None,
+    bots_dir: Path | None,
     key_file: str,
     offered: str | None,
     seats: int,
@@ -77,9 +79,14 @@ def serve(
     key = read_token(Path(key_file), "key")
     with out.aside():
         try:
-            found = discover(names=[bot]).find(bot)
+            found = discover(names=[bot], home=bots_dir).find(bot)
         except BotNotFoundError as problem:
             raise Failure(one_line(str(problem))) from None
+        if found.origin and found.origin.installation:
+            raise Failure(
+                f"{one_line(found.identity)} is installed apart from ronda, to be run on this"
+                " machine: to offer it, install its package into an environment of its own"
+            )
         served = Served(found, offered or found.name, seats, out.note, matches or 0)
         try:
             left = asyncio.run(_until_stopped(served, where, key))

@@ -11,7 +11,7 @@ import click
 
 from ronda_cli.output import Failure
 
-SHARED: Final = ("server", "token_file", "database", "output", "plain")
+SHARED: Final = ("server", "token_file", "database", "bots_dir", "output", "plain")
 """Settings that may stand outside a command's table; they go to every command that knows them."""
 
 

@@ -32,6 +32,7 @@ _NEEDED: Final = (
     ("grpcio-health-checking", "1.85.1"),
     ("grpcio-reflection", "1.85.1"),
     ("msgspec", "0.20"),
+    ("packaging", "24.0"),
     ("prometheus-client", "0.21"),
     ("protobuf", "7.35.1"),
     ("rich", "13.7"),
@@ -59,15 +60,16 @@ class Finding(NamedTuple):
 
 @click.command()
 @options.own_database
+@options.bots_dir
 @options.output("table", "json", "jsonl")
-def doctor(database: str, output: str) -> int:
+def doctor(database: str, bots_dir: Path | None, output: str) -> int:
     """Find out what is missing on this machine, and what to do about it.
 
     Exit code: 1 if something fails, else 0; warnings do not count.
     """
     findings = []
     shown = look()
-    for check in _checks(database):
+    for check in _checks(database, bots_dir):
         for finding in check():
             findings.append(finding)
             if output == "jsonl":
@@ -84,7 +86,7 @@ def doctor(database: str, output: str) -> int:
     return ExitCode.NO if failed else ExitCode.DONE
 
 
-def _checks(database: str) -> Iterator[Callable[[], Iterator[Finding]]]:
+def _checks(database: str, bots_dir: Path | None) -> Iterator[Callable[[], Iterator[Finding]]]:
     yield _python
     yield _packages
     yield _grpc
@@ -93,7 +95,7 @@ def _checks(database: str) -> Iterator[Callable[[], Iterator[Finding]]]:
     yield _terminal
     yield _configuration
     yield _isolation
-    yield _bots
+    yield lambda: _bots(bots_dir)
 
 
 def _python() -> Iterator[Finding]:
@@ -261,14 +263,16 @@ def _isolation() -> Iterator[Finding]:
             yield Finding("warn", f"isolation: a sandboxed bot could {check.name}")
 
 
-def _bots() -> Iterator[Finding]:
+def _bots(bots_dir: Path | None) -> Iterator[Finding]:
     from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
 
     with out.aside():
-        found = discover()
+        found = discover(home=bots_dir)
     for broken in found.broken:
         who = f"bot {name(broken.name)} of {name(broken.distribution)} cannot play"
         yield Finding("warn", who, broken.problem)
+    for resting in found.resting:
+        yield Finding("ok", f"bot {name(resting.bot.identity)} {resting.reason}")
     if found.bots:
         yield Finding("ok", "bots: " + ", ".join(bot.identity for bot in found.bots))
     else:

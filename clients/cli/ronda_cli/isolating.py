@@ -108,7 +108,8 @@ def seating(
                 " be stopped",
                 ExitCode.USAGE,
             )
-        yield InProcess()
+        with _refusals():
+            yield InProcess()
         return
     if all(map(ours, bots)):
         yield InProcess()
@@ -128,4 +129,16 @@ def seating(
                 f"bots run as {made.granted.value}, which is less than {want.value}:"
                 f" {made.report.problem}"
             )
-        yield made
+        with _refusals():
+            yield made
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Say in a line why a bot may not be run as it would be."""
+    from ronda_arena.isolation import IsolationError  # noqa: PLC0415 -- not for `--help`
+
+    try:
+        yield
+    except IsolationError as problem:
+        raise Failure(str(problem), ExitCode.REFUSED) from None

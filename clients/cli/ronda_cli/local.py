@@ -34,12 +34,15 @@ SEAT = 0
 
 
 def find_bots(
-    names: Sequence[str], registry: Registry | None = None, isolation: str = isolating.AUTO
+    names: Sequence[str],
+    registry: Registry | None = None,
+    isolation: str = isolating.AUTO,
+    home: Path | None = None,
 ) -> list[BotInfo]:
     """Return the bots of these names, or say what is wrong."""
     level = Level.SANDBOX if isolation == isolating.AUTO else Level(isolation)
     with output.aside():
-        registry = registry or discover(level=level, names=names)
+        registry = registry or discover(level=level, names=names, home=home)
     return [_found(name, registry) for name in names]
 
 

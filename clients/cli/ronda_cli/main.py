@@ -27,7 +27,7 @@ COMMANDS: Final = {
     "rules": ("ronda_cli.rules:rules", "Explain the game and its four presets."),
     "bots": (
         "ronda_cli.bots:bots",
-        "Make, check, debug, list and offer bots.",
+        "Make, install, check, debug, list and offer bots.",
     ),
     "demo": ("ronda_cli.demo:demo", "See it all in a minute."),
     "serve": ("ronda_cli.serve:serve", "Run the game service."),

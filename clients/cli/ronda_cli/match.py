@@ -17,6 +17,8 @@ from ronda_cli.output import Interrupted
 from ronda_cli.sink import Sink
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ronda_arena.clock import Clock
     from ronda_arena.local import Summary
     from ronda_core.record import Record
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 @isolating.isolation
 @isolating.clock
 @isolating.like_server
+@options.bots_dir
 @options.output()
 @options.plain
 def match(
@@ -57,6 +60,7 @@ def match(
     isolation: str,
     clock: Clock | None,
     like_server: bool,
+    bots_dir: Path | None,
     output: str,
     plain: bool,
 ) -> None:
@@ -81,7 +85,7 @@ def match(
     from ronda_arena.local import summarise  # noqa: PLC0415 -- not for `--help`
     from ronda_cli.local import find_bots, now  # noqa: PLC0415 -- not for `--help`
 
-    seated = find_bots(bots, isolation=isolation)
+    seated = find_bots(bots, isolation=isolation, home=bots_dir)
     tally = _Tally(games, output)
     blame = Blame(seated, traceback, tally.make_room)
     try:

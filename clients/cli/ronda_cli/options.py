@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
@@ -47,6 +48,15 @@ own_database: Final = click.option(
     help="Where matches are kept: a file, or a URL such as sqlite:///ronda.db.",
 )
 """Of a service that makes its database itself where there is none."""
+
+
+bots_dir: Final = click.option(
+    "--bots-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="RONDA_BOTS_DIR",
+    show_default="the user's data",
+    help="Where bots are kept that `ronda bots install` has installed.",
+)
 
 
 def output(*formats: str) -> Callable[[_F], _F]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
@@ -27,6 +28,7 @@ _TABLE = ("bots", "rules", "players", "target", "hands")
 @click.option("--match", metavar="ID", help="Take an open seat, or go on in yours, on a server.")
 @options.token_file
 @wishes.pace
+@options.bots_dir
 @options.plain
 def play(
     bots: str | None,
@@ -40,6 +42,7 @@ def play(
     match: str | None,
     token_file: str | None,
     pace: float,
+    bots_dir: Path | None,
     plain: bool,
 ) -> None:
     """Take a seat against bots, here or on a server.
@@ -61,7 +64,7 @@ def play(
     if not server:
         from ronda_cli import local  # noqa: PLC0415 -- a server needs no bots here
 
-        seated = local.find_bots(others)
+        seated = local.find_bots(others, home=bots_dir)
         again = ["--bots", ",".join(others), "--rules", rules]
         again += [
             word

@@ -108,6 +108,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="How installed bots are run.",
 )
+@options.bots_dir
 @click.option(
     "--drain-seconds",
     type=click.FloatRange(0),

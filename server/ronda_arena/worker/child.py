@@ -165,7 +165,8 @@ def _method(bot: object, name: str) -> Callable[[Any], object] | None:
 
 
 def _load(path: Sequence[str], module: str, attribute: str) -> Any:
-    sys.path += [folder for folder in path if folder not in sys.path]
+    # Before others: what a bot has brought itself is meant, whatever else is installed here.
+    sys.path[:0] = [folder for folder in path if folder not in sys.path]
     try:
         found: Any = importlib.import_module(module)
         for part in attribute.split("."):

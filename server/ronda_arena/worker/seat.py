@@ -8,6 +8,7 @@ from typing import Final
 
 from ronda_arena.clock import Clock, SeatClock
 from ronda_arena.fault import BotFaultError
+from ronda_arena.home.found import check_seal
 from ronda_arena.isolation import Level, WorkerLostError
 from ronda_arena.seat import held_card, true_declaration
 from ronda_arena.worker import wire
@@ -43,6 +44,7 @@ class WorkerSeat:
         self._clock = SeatClock(clock)
         self._last_words = nursery.limits.last_words_seconds
         origin = origin_of(info)
+        check_seal(info)
         self._worker = Worker(nursery, Cradle(level, origin.reads, origin.listed))
         made_of = (
             origin.path,
