@@ -90,7 +90,7 @@ class Registry:
     """By name, then from the oldest version to the newest."""
     broken: tuple[BrokenBot, ...]
     unasked: tuple[str, ...] = ()
-    """Names of installed bots that nobody has asked what they are."""
+    """Names of installed bots that nobody has looked at; with `@version` where that is known."""
     resting: tuple[RestingBot, ...] = ()
 
     def find(self, wanted: str) -> BotInfo:
@@ -111,8 +111,10 @@ class Registry:
             if broken.name == name:
                 return f"bot {name!r} of {broken.distribution} cannot play: {broken.problem}"
         known = [bot.identity for bot in self.bots if bot.name == name]
+        known += [unasked for unasked in self.unasked if unasked.startswith(f"{name}@")]
         if not known:
-            names = {bot.name for bot in self.bots} | {*self.unasked}
+            names = {one.partition("@")[0] for one in self.unasked}
+            names |= {bot.name for bot in self.bots}
             known = difflib.get_close_matches(name, sorted(names), n=3)
         hint = f"; did you mean {' or '.join(known)}?" if known else ""
         return f"no bot {wanted!r} is installed{hint}"

@@ -54,8 +54,9 @@ def discover(
     Beside those are the bots that are kept in `home`; if it is None in the usual one, but for a
     `path`, which then is all there is. Nobody asks these: they have told when they were installed.
 
-    Where `names` are given, each with `@version` or without, nobody else's plugin is asked: it is
-    only known by name. Who is named is asked again if it could not play a moment ago.
+    Where `names` are given, each with `@version` or without, nobody else's plugin is asked, and
+    nobody else's directory in the home is looked through: they are only known by name. Who is named
+    is asked again if it could not play a moment ago.
     """
     if nursery is None:
         with Nursery() as own:
@@ -74,8 +75,8 @@ def discover(
     if home is None and path is None:
         home = usual_home()
     ours = sorted({plugin.name for plugin in plugins if plugin.is_ours})
-    kept = found(home, ours) if home else Found([], [], [])
-    unasked = {one.name for one in plugins} - {one.name for one in asked}
+    kept = found(home, ours, names=names) if home else Found([], [], [], [])
+    unasked = {one.name for one in plugins} - {one.name for one in asked} | {*kept.passed}
     return assemble(
         [*bots, *kept.bots], [*broken, *kept.broken], unasked=unasked, resting=kept.resting
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,15 +25,22 @@ class Found(NamedTuple):
     bots: list[BotInfo]
     resting: list[RestingBot]
     broken: list[BrokenBot]
+    passed: list[str]
+    """Identities of bots that were not named, and not looked at."""
 
 
-def found(place: Path, taken: Sequence[str] = ()) -> Found:
+def found(place: Path, taken: Sequence[str] = (), *, names: Collection[str] | None = None) -> Found:
     """Return the bots that are kept in `place`; `taken` are names that are ronda's own.
 
-    Every byte of what may play is held against what was installed.
+    Every byte of what may play is held against what was installed. Where `names` are given, each
+    with `@version` or without, that is done for the directories of these bots, and of no others.
     """
     there, damaged = installations(place)
-    every = Found([], [], [BrokenBot("?", one.place.name, one.problem) for one in damaged])
+    every = Found([], [], [BrokenBot("?", one.place.name, one.problem) for one in damaged], [])
+    if names is not None:
+        passed = [one for one in there if not _is_named(one, names)]
+        every.passed.extend(bot.identity for one in passed for bot in one.note.bots)
+        there = [one for one in there if _is_named(one, names)]
     try:
         standing = standings(place)
     except HomeError as error:  # who may play nobody knows: then nobody does
@@ -92,6 +99,10 @@ def origin(place: Path, note: Note, module: str, attribute: str, sealed: str = "
         installation=str(place),
         seal=sealed,
     )
+
+
+def _is_named(one: Installation, names: Collection[str]) -> bool:
+    return any(bot.name in names or bot.identity in names for bot in one.note.bots)
 
 
 def _looked_at(one: Installation) -> tuple[str, str]:
