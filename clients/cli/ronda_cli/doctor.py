@@ -31,11 +31,18 @@ _NEEDED: Final = (
     ("grpcio", "1.85.1"),
     ("grpcio-health-checking", "1.85.1"),
     ("grpcio-reflection", "1.85.1"),
+    ("jinja2", "3.1"),
+    ("markupsafe", "2.1"),
+    ("matplotlib", "3.9"),
     ("msgspec", "0.20"),
+    ("networkx", "3.3"),
+    ("numpy", "1.26"),
+    ("openskill", "6.1"),
     ("packaging", "24.0"),
     ("prometheus-client", "0.21"),
     ("protobuf", "7.35.1"),
     ("rich", "13.7"),
+    ("scipy", "1.13"),
     ("sqlalchemy", "2.0.36"),
     ("structlog", "24.4"),
 )
@@ -107,6 +114,7 @@ def _python() -> Iterator[Finding]:
 
 
 def _packages() -> Iterator[Finding]:
+    """Look at the packages by their metadata: to import SciPy and matplotlib takes seconds."""
     fine = []
     needed = _NEEDED + (_NEEDED_ON_LINUX if sys.platform == "linux" else ())
     for package, floor in needed:
