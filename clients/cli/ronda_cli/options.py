@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from ronda_cli.output import OUTPUT_FORMATS
 
@@ -57,6 +58,17 @@ bots_dir: Final = click.option(
     show_default="the user's data",
     help="Where bots are kept that `ronda bots install` has installed.",
 )
+
+
+def bots_dir_again() -> list[str]:
+    """Return --bots-dir as it was given, for the command that goes on.
+
+    What the environment or the file of settings says they will say again.
+    """
+    context = click.get_current_context()
+    if context.get_parameter_source("bots_dir") is not ParameterSource.COMMANDLINE:
+        return []
+    return ["--bots-dir", str(context.params["bots_dir"])]
 
 
 def output(*formats: str) -> Callable[[_F], _F]:

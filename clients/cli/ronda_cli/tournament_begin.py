@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,19 +18,23 @@ if TYPE_CHECKING:
     from ronda_bots.registry import Registry
 
 
-def tournament_of(folder: Folder, wanted: Spec | None) -> tuple[Store, Registry]:
+def tournament_of(
+    folder: Folder, wanted: Spec | None, home: Path | None = None
+) -> tuple[Store, Registry]:
     """Return the tournament of the folder, begun now or before, and the bots that it needs.
 
-    Another one in its place is refused; without a wish it must be there.
+    Another one in its place is refused; without a wish it must be there. `home` is where bots are
+    kept beside the environment.
     """
     found = folder.find()
     if wanted is not None:
-        registry = _registry([name for text in wanted.bots for name in text.split("+")])
+        names = [name for text in wanted.bots for name in text.split("+")]
+        registry = _registry(names, home)
         store = _begin(folder, wanted, registry) if found is None else found
         if found is not None:
             _refuse_another(folder, found, wanted, registry)
     elif found is not None:
-        registry, store = _registry(found.plan.roster), found
+        registry, store = _registry(found.plan.roster, home), found
     else:
         raise click.UsageError(
             f"there is no tournament in {folder.path}: say who takes part, with --bots"
@@ -38,11 +43,11 @@ def tournament_of(folder: Folder, wanted: Spec | None) -> tuple[Store, Registry]
     return store, registry
 
 
-def _registry(names: Sequence[str]) -> Registry:
+def _registry(names: Sequence[str], home: Path | None) -> Registry:
     from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
 
     with out.aside():
-        return discover(names=names)
+        return discover(names=names, home=home)
 
 
 def _begin(folder: Folder, wanted: Spec, registry: Registry) -> Store:

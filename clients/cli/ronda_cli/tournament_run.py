@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="End, and say where it hangs, when no game has ended for so long.",
 )
+@options.bots_dir
 @options.output("table", "json", "jsonl", "csv")
 @options.plain
 def run(
@@ -44,6 +45,7 @@ def run(
     workers: int | None,
     scheduler: str | None,
     stall: float,
+    bots_dir: Path | None,
     output: str,
     plain: bool,
     **asked: Any,
@@ -66,10 +68,12 @@ def run(
 
     where = places.place_of(executor, workers, scheduler)
     wanted = tournament_wishes.wanted(spec, asked)
-    again = out.command("ronda", "tournament", "run", "--out", folder, *where.words)
+    again = out.command(
+        *("ronda", "tournament", "run", "--out", folder, *where.words, *options.bots_dir_again())
+    )
     try:
         with store.claim(Path(folder)) as held, restoring():
-            kept, registry = tournament_of(held, wanted)
+            kept, registry = tournament_of(held, wanted, bots_dir)
             progress = _Progress()
             played = Run(kept, tell=progress.step, patience=stall)
             try:

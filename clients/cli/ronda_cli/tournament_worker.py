@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from ronda_cli import options
@@ -31,11 +33,19 @@ from ronda_cli.output import ExitCode, Failure
     metavar="SECONDS",
     help="Give up when the scheduler does not answer for so long.",
 )
+@options.bots_dir
 @options.plain
-def worker(scheduler: str, host: str, patience: float, plain: bool) -> None:  # noqa: ARG001 -- it says sentences only
+def worker(
+    scheduler: str,
+    host: str,
+    patience: float,
+    bots_dir: Path | None,
+    plain: bool,  # noqa: ARG001 -- it says sentences only
+) -> None:
     """Play games for `ronda tournament run --executor dask`, one after the other.
 
-    It has the bots that are installed here, and ends with the scheduler or on SIGTERM.
+    It has the bots that are installed here when it starts, those that `ronda bots install` keeps
+    among them, and ends with the scheduler or on SIGTERM.
     """
     try:
         from ronda_arena.tournament.executors import ExecutorError  # noqa: PLC0415 -- heavy
@@ -47,6 +57,7 @@ def worker(scheduler: str, host: str, patience: float, plain: bool) -> None:  # 
             scheduler,
             host=host,
             patience=patience,
+            home=bots_dir,
             ready=lambda address: out.note(f"plays for {scheduler} on {address}"),
         )
     except ExecutorError as problem:

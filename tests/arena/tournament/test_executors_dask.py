@@ -33,7 +33,8 @@ OTHER_VERSION = (
 )
 WITH_DEADLY = (
     "from tests.arena.tournament import plays;"
-    " import ronda_arena.tournament.executors.dask as d; d.installed_bots = plays.registry"
+    " import ronda_arena.tournament.executors.dask as d;"
+    " d.installed_bots = lambda home: plays.registry()"
 )
 
 

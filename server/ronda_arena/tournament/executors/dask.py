@@ -28,6 +28,7 @@ from contextlib import ExitStack, suppress
 from functools import cache
 from importlib.metadata import version
 from itertools import islice
+from pathlib import Path
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self, TypeVar
@@ -355,15 +356,17 @@ def _offered(dask_scheduler: Any) -> dict[str, list[str]]:
 
 
 @cache
-def installed_bots() -> Registry:
-    """Return the bots that this worker has; asked once."""
-    return discover()
+def installed_bots(home: Path | None) -> Registry:
+    """Return the bots that a worker has with those that are kept in `home`; looked for once."""
+    return discover(home=home)
 
 
 class _Tables:
     """The tables of a worker, the last used last: each has a nursery with a template."""
 
     def __init__(self) -> None:
+        self.home: Path | None = None
+        """Where bots are kept beside the environment; None: in the usual place."""
         self._open: dict[Contract, tuple[Play, ExitStack]] = {}
 
     def play(self, contract: Contract) -> Play:
@@ -373,12 +376,14 @@ class _Tables:
                 _, eldest = self._open.pop(next(iter(self._open)))
                 eldest.close()
             closing = ExitStack()
-            self._open[contract] = closing.enter_context(table(contract, installed_bots())), closing
+            playing = closing.enter_context(table(contract, installed_bots(self.home)))
+            self._open[contract] = playing, closing
         self._open[contract] = self._open.pop(contract)
         return self._open[contract][0]
 
 
-_tables: Final = _Tables()
+tables: Final = _Tables()
+"""Of this process, if it is a worker."""
 
 
 def play(order: Order) -> Answer:
@@ -387,7 +392,7 @@ def play(order: Order) -> Answer:
     It raises nothing: Dask would log the text of what is raised.
     """
     try:
-        playing = _tables.play(order.contract)
+        playing = tables.play(order.contract)
         began = time.perf_counter()
         played = [playing(task) for task in order.tasks]
         return Answer(played, time.perf_counter() - began)

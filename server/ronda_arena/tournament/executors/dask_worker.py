@@ -15,13 +15,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import dask
 from distributed import Scheduler, Worker
 
 from ronda_arena.tournament.executors import ExecutorError
-from ronda_arena.tournament.executors.dask import installed_bots, offers
+from ronda_arena.tournament.executors.dask import installed_bots, offers, tables
 
 LOOPBACK: Final = "127.0.0.1"
 _LEAVE_SECONDS: Final = 2.0
@@ -40,14 +41,17 @@ def serve_worker(
     *,
     host: str = LOOPBACK,
     patience: float = 60.0,
+    home: Path | None = None,
     ready: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Play for a scheduler until it ends, or until SIGTERM or SIGINT.
 
-    `ready` is called with the worker's address when it is there. `ExecutorError` if no scheduler
-    answers for `patience` seconds.
+    `home` is where bots are kept beside the environment; None: in the usual place. `ready` is
+    called with the worker's address when it is there. `ExecutorError` if no scheduler answers for
+    `patience` seconds.
     """
-    offered = dict.fromkeys(offers(installed_bots()), 1.0)  # before there is an event loop
+    tables.home = home
+    offered = dict.fromkeys(offers(installed_bots(home)), 1.0)  # before there is an event loop
     with tempfile.TemporaryDirectory(prefix="ronda-dask-") as scratch, _quietly():
         failing = f"no worker can join {scheduler}"
         asyncio.run(_serve(_worker, failing, ready, scheduler, host, patience, offered, scratch))
