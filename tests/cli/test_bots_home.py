@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import zipfile
 from pathlib import Path
 
@@ -120,6 +121,22 @@ def test_bots_are_kept_where_is_said(tmp_path: Path, run: Run) -> None:
     checked = run("bots", "check", "mine", "--seconds", "0.1", "--bots-dir", there)
     assert checked.stdout.startswith("mine@1.0: play\n")
     assert "mine@1.0" in run("doctor", "--bots-dir", there).stdout
+
+
+def test_what_is_wrong_is_told_with_where_bots_are_kept(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = BOT.format(version="1.0").replace("return view.hand[0]", "raise KeyError")
+    file = wheel(tmp_path, files={"mine.py": source})
+    kept = ("--bots-dir", str(tmp_path / "there"))
+    assert run("bots", "install", str(file), *kept).exit_code == 0
+    checked = run("bots", "check", "mine", "--seconds", "1", *kept)
+    assert checked.exit_code == 1
+    told = checked.stdout.splitlines()
+    first, then = (shlex.split(line) for line in told if line.lstrip().startswith("ronda "))
+    assert run(*first[1:]).exit_code == 0
+    assert "KeyError" in run(*then[1:]).stdout
 
 
 def test_it_can_be_asked_again_what_it_decided(two: Path, run: Run, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def check(
             found = checkup.run(hands, seconds, lambda done: progress.step(min(done, total)))
         finally:
             progress.close()
-    flags = _flags(isolation, clock, like_server)
+    flags = (*_flags(isolation, clock, like_server), *options.bots_dir_again())
     if output == "json":
         out.line(out.as_json(_data(found, how, clock, flags)))
     else:
@@ -289,8 +289,11 @@ def _commands(trouble: Trouble, flags: tuple[str, ...]) -> list[str]:
     if not trouble.hand:
         return [out.command(*words, "--traceback")]
     where = ("--hand", str(trouble.hand), "--play", str(trouble.play or 1))
-    again = ("ronda", "bots", "debug", "again.jsonl", *where, "--repeat", "20")
-    return [out.command(*words, "--records", "again.jsonl"), out.command(*again)]
+    again = ("ronda", "bots", "debug", "again.jsonl", *where, *options.bots_dir_again())
+    return [
+        out.command(*words, "--records", "again.jsonl"),
+        out.command(*again, "--repeat", "20"),
+    ]
 
 
 def _wrapped(told: str, shown: Look, indent: str = "") -> Iterator[str]:

@@ -72,6 +72,7 @@ def play(
             if value is not None
             for word in (flag, str(value))
         ]
+        again += options.bots_dir_again()
         with _stage(shown, output.command("ronda", "play", *again)) as stage:
             final = local.play_here(table, seated, stage, seed=seed, pace=pace)
         if shown.screen:
