@@ -123,5 +123,5 @@ def test_the_map_shows_no_folder_that_is_not_there() -> None:
     folders = re.findall(r"(?:^| )([a-z_/1]+/)(?= |$)", block(page, "", "ronda_core"), re.MULTILINE)
     assert "examples/" in folders
     for folder in folders:
-        below = [ROOT / folder, *(ROOT / "server").glob(f"*/{folder}")]
+        below = [ROOT / folder, *(ROOT / "server").glob(f"**/{folder}")]
         assert any(one.is_dir() for one in below), folder
