@@ -141,7 +141,8 @@ def test_the_digest_changes_with_every_file(tmp_path: Path) -> None:
     assert len(seen) == 3
     assert "" not in seen
     (tmp_path / "mine.py").unlink()
-    assert only(tmp_path).digest == ""
+    # Python from 3.12 on, and what Dask brings for older ones, list only the files that are there.
+    assert only(tmp_path).digest not in seen
 
 
 @pytest.mark.parametrize("leads", ["/", "~", "site", "elsewhere"])

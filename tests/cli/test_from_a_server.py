@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import RECORDS, Run
+from tests.cli.processes import gone, process
 from tests.cli.scripted import Scripted, serving
 from tests.cli.test_service import Service, start
-from tests.cli.test_watch import gone, process
 
 from ronda.v1 import match_service_pb2 as pb
 from ronda_cli.channel import target
