@@ -26,6 +26,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from ronda_arena.statistics.boundaries import above, boundaries
 from ronda_arena.statistics.estimate import Estimate
 from ronda_arena.statistics.intervals import CONFIDENCE
+from ronda_arena.statistics.margins import ROUNDING
 from ronda_arena.statistics.moments import Moments
 
 MOST_LOOKS: Final = 20
@@ -118,8 +119,8 @@ class Sequential:
         error = seen.error()
         if error is None:
             return Estimate(seen.mean, None, None, seen.count)
-        if not error:  # as often as it was looked at, it was the same
-            return Estimate(seen.mean, seen.mean, seen.mean, seen.count)
+        # Where all were the same, only what rounding leaves in doubt is known of their spread.
+        error = error or sqrt(ROUNDING / seen.count)
         shares = self._shares[: len(self._passed) + 1]
         root = sqrt(shares[-1])
 

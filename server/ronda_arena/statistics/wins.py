@@ -30,7 +30,8 @@ WEAK: Final = 1.0
 """Information of two even games: as much says nothing of how much blocks differ."""
 
 _ROUNDS: Final = 200
-_CLOSE: Final = 1e-11
+_CLOSE: Final = 1e-12
+"""Of the logarithm of the likelihood: less is not told apart."""
 
 
 class _Expected(NamedTuple):
@@ -51,17 +52,17 @@ def fit(design: Design, shares: Moments) -> Fit:
     for _ in range(_ROUNDS):
         gain = total - design.gather(design.clusters[:, None] * now.wins) - precision * values
         step = _bread(design, now.information, precision) @ gain
-        if float(np.abs(step).max()) < _CLOSE:
-            break
+        told_apart = _CLOSE * max(1.0, abs(now.worth))
+        last = float(gain @ step) <= told_apart  # what is left to gain drowns in rounding
         length = 1.0
-        while length > _CLOSE:
+        while True:
             then = _expect(design, total, values + length * step, precision)
-            if then.worth >= now.worth:
+            if last or then.worth >= now.worth - told_apart:
                 break
             length /= 2
-        else:
-            break  # nothing is better than here, to the last digit
         values, now = values + length * step, then
+        if last:
+            break
     return Fit(
         values,
         _bread(design, now.information, precision),

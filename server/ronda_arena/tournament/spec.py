@@ -33,7 +33,7 @@ class SpecError(ValueError):
 class Stop(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
     """When to stop before all blocks are played. None of these: play them all."""
 
-    precision: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    precision: Annotated[float, msgspec.Meta(gt=0, le=1000)] | None = None
     """Stop when every rating is known to within this many points: half of its interval."""
     sequential: Annotated[float, msgspec.Meta(gt=0, lt=0.5)] | None = None
     """Of two entrants: stop when one is shown to be stronger. The chance that of two equals one is

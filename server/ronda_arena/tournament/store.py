@@ -19,9 +19,11 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from ronda_arena.database import StoreError, locked, sqlite, words
 from ronda_arena.tournament import schema
+from ronda_arena.tournament.entrants import seats
 from ronda_arena.tournament.results import Block, Game
 from ronda_arena.tournament.spec import Plan
 from ronda_arena.tournament.tasks import Contract, Played, Task, Thought
+from ronda_core.fair import commitment
 
 __all__ = ["Folder", "Lost", "Store", "StoreError", "claim"]
 
@@ -36,6 +38,28 @@ class Lost(NamedTuple):
     rotation: int
     attempt: int
     why: str
+
+
+class _Fault(msgspec.Struct, frozen=True):
+    seat: int
+    cause: str
+
+
+class _Fair(msgspec.Struct, frozen=True):
+    commitment: str
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """What a record says that a result says too."""
+
+    tournament: str
+    block: int
+    rotation: int
+    seats: tuple[str, ...]
+    score: tuple[int, ...]
+    winner: int | None
+    fault: _Fault | None = None
+    fair: _Fair | None = None
 
 
 class Store:
@@ -79,12 +103,41 @@ class Store:
             yield row.block, row.rotation
 
     def games(self) -> Iterator[tuple[Task, Game]]:
-        """Yield every game that is over, in schedule order."""
+        """Yield every game that is over, in schedule order.
+
+        `StoreError` where a result is not what its record says: somebody has changed one of them.
+        """
         columns = schema.game.c
-        for row in self._rows(columns.attempt, columns.entrants, columns.game):
-            entrants = msgspec.json.decode(row.entrants, type=tuple[int, ...])
-            task = Task(row.block, entrants, row.rotation, row.attempt)
-            yield task, msgspec.json.decode(row.game, type=Game)
+        promised = commitment(self.contract.master, self.plan.id)
+        for row in self._rows(columns.attempt, columns.entrants, columns.game, columns.record):
+            try:
+                entrants = msgspec.json.decode(row.entrants, type=tuple[int, ...])
+                task = Task(row.block, entrants, row.rotation, row.attempt)
+                game = msgspec.json.decode(row.game, type=Game)
+                told = msgspec.json.decode(row.record, type=_Told)
+                true = told == self._as_told(task, game, promised)
+            except (msgspec.MsgspecError, IndexError, TypeError):
+                true = False
+            if not true:
+                raise StoreError(
+                    f"block {row.block}, rotation {row.rotation} is not what its record says: what"
+                    " is kept here was changed, and nothing of it can be trusted"
+                )
+            yield task, game
+
+    def _as_told(self, task: Task, game: Game, promised: str) -> _Told:
+        """Return what the record of a game must say."""
+        at_table = [self.plan.entrants[at] for at in task.entrants]
+        return _Told(
+            self.plan.id,
+            task.block,
+            task.rotation,
+            seats(at_table, task.rotation, self.plan.players),
+            game.scores,
+            game.winner,
+            None if game.fault is None else _Fault(game.fault.seat, game.fault.cause.value),
+            _Fair(promised),
+        )
 
     def attempts(self) -> dict[tuple[int, int], int]:
         """Return how often games that are still to be played were begun and lost."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import permutations
 
 import numpy as np
@@ -12,8 +13,8 @@ from tests.arena.statistics.simulated import World, duel, entrants
 from ronda_arena.statistics import design, wins
 from ronda_arena.statistics.evidence import Evidence
 from ronda_arena.statistics.ratings import Strengths
-from ronda_arena.tournament.entrants import side
-from ronda_arena.tournament.results import shares
+from ronda_arena.tournament.entrants import Entrant, side
+from ronda_arena.tournament.results import Block, Game, shares
 
 WON, LOST, DRAWN = (1, 0), (0, 1), (1, 1)
 
@@ -124,3 +125,29 @@ def test_who_wins_everything_is_strong_within_wide_bounds(blocks: int) -> None:
     assert first.value > 0
     assert second.value == pytest.approx(-first.value)
     assert 2 * first.value < 3000
+
+
+def test_two_hundred_at_three_seats_are_fitted_in_a_few_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last digits of a likelihood are rounding: who waits for them waits for ever."""
+    chance = random.Random(1)
+    evidence = Evidence([Entrant((f"b{at}@1",)) for at in range(200)], 3, 1)
+    for number in range(1500):
+        table = tuple(sorted(chance.sample(range(200), 3)))
+        games = []
+        for rotation in range(3):
+            scores = tuple(
+                chance.randint(0, 9) + table[(seat - rotation) % 3] // 20 for seat in range(3)
+            )
+            winners = [seat for seat in range(3) if scores[seat] == max(scores)]
+            winner = winners[0] if len(winners) == 1 else None
+            games.append(Game(rotation, 0, 1, scores, winner))
+        evidence.add(Block(number, table, tuple(games)))
+    steps = []
+    expect = wins._expect
+    monkeypatch.setattr(wins, "_expect", lambda *of: (steps.append(1), expect(*of))[1])
+    strengths = Strengths(evidence)
+    elo = [rating.elo.value for rating in strengths.ratings()]
+    assert len(steps) < 30
+    assert all(value is not None for value in elo)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from tests.arena.tournament.plans import plan
 from ronda_arena.tournament.results import Game
 from ronda_arena.tournament.store import Folder, Store, StoreError, claim
 from ronda_arena.tournament.tasks import Contract, Played, Task, Thought
+from ronda_core.fair import commitment
 
 MASTER = bytes(range(32))
 
@@ -31,9 +33,21 @@ def played(block: int, rotation: int, attempt: int = 0, *, lost: bool = False) -
     if lost:
         return Played(task, None, None, "the worker is gone", seconds=0.5)
     game = Game(rotation, 1, 4, (41, 12 + attempt), 0)
-    return Played(
-        task, game, f"record {block} {rotation}", None, (Thought("a@1", 3, 0.1, 0.2),), 1.0
-    )
+    return Played(task, game, record(task, game), None, (Thought("a@1", 3, 0.1, 0.2),), 1.0)
+
+
+def record(task: Task, game: Game) -> str:
+    """Return as much of a game's record as the store reads."""
+    told = {
+        "tournament": "tournament",
+        "block": task.block,
+        "rotation": task.rotation,
+        "seats": ["bot0@1", "bot1@1"][:: -1 if task.rotation else 1],
+        "score": game.scores,
+        "winner": game.winner,
+        "fair": {"commitment": commitment(MASTER, "tournament"), "master": None},
+    }
+    return json.dumps(told)
 
 
 @pytest.fixture
@@ -53,7 +67,8 @@ def test_what_was_added_is_found_again_in_schedule_order(folder: Folder) -> None
     assert list(store.done()) == [(0, 0), (0, 1), (1, 1)]
     assert list(store.done(1)) == [(1, 1)]
     assert [block.number for block in store.blocks()] == [0]
-    assert list(store.records()) == [(0, "record 0 0"), (0, "record 0 1"), (1, "record 1 1")]
+    told = [(block, json.loads(line)["rotation"]) for block, line in store.records()]
+    assert told == [(0, 0), (0, 1), (1, 1)]
     found = folder.find()
     assert found is not None
     assert all_of(found) == all_of(store)
@@ -159,6 +174,48 @@ def test_a_log_that_was_torn_anywhere_is_a_state_that_once_was(tmp_path: Path) -
             seen.add(len(done))
         shutil.rmtree(torn)
     assert len(seen) == len(states)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "game = replace(game, '[41,', '[52,')",
+        "game = replace(game, '[41,12]', '[41,12,3]')",
+        "game = replace(game, '\"winner\":0', '\"winner\":1')",
+        "game = 'nonsense'",
+        "rotation = 1 - rotation",
+        "block = 7",
+        "entrants = '[0,2]'",
+        "entrants = '[0,9]'",
+        "record = replace(record, 'bot0', 'bot2')",
+        "record = replace(record, 'commitment\": \"', 'commitment\": \"0')",
+        "record = 'nonsense'",
+    ],
+)
+def test_what_was_changed_by_hand_is_noticed_before_it_is_told(folder: Folder, change: str) -> None:
+    store = folder.begin(contract())
+    store.add([played(0, 0)])
+    assert all_of(store)
+    database = sqlite3.connect(folder.state)
+    database.execute(
+        f"UPDATE game SET {change.replace('replace(game', 'replace(CAST(game AS TEXT)')}"
+    )
+    database.commit()
+    database.close()
+    with pytest.raises(StoreError, match=r"rotation [01] is not what its record says"):
+        all_of(store)
+
+
+def test_another_secret_in_its_place_is_noticed(folder: Folder) -> None:
+    folder.begin(contract()).add([played(0, 0)])
+    database = sqlite3.connect(folder.state)
+    database.execute("UPDATE tournament SET master = x'00'")
+    database.commit()
+    database.close()
+    found = folder.find()
+    assert found is not None
+    with pytest.raises(StoreError, match="not what its record says"):
+        all_of(found)
 
 
 def test_a_second_process_is_refused(folder: Folder) -> None:
