@@ -36,7 +36,9 @@ class _Again:
     """Hands in games that were played before, under the numbers that are asked for."""
 
     def __init__(self, played: Sequence[Played]) -> None:
-        self._played = played
+        self._played: dict[tuple[tuple[int, ...], int], list[Played]] = {}
+        for one in played:
+            self._played.setdefault((one.task.entrants, one.task.rotation), []).append(one)
 
     def __enter__(self) -> Self:
         return self
@@ -49,8 +51,11 @@ class _Again:
             yield [self._of(task) for task in some]
 
     def _of(self, task: Task) -> Played:
-        at = (task.block * 2 + task.rotation) % len(self._played)
-        return self._played[at - at % 2 + task.rotation]._replace(task=task)
+        some = self._played[task.entrants, task.rotation]
+        old = some[task.block % len(some)]
+        assert old.record is not None
+        record = old.record.replace(f'"block": {old.task.block}', f'"block": {task.block}')
+        return old._replace(task=task, record=record)
 
 
 def grow(games: int) -> dict[str, float]:
@@ -67,7 +72,12 @@ def _grow(games: int) -> dict[str, float]:
     plan = spec.plan(asked, lambda name: registry.find(name).identity, lambda: "")
     contract = Contract(plan, seeded_master(1))
     with table(contract, registry) as play:
-        played = [play(Task(block, (0, 1), at)) for block in range(_SAMPLES) for at in (0, 1)]
+        played = [
+            play(Task(block, pair, at))
+            for block in range(_SAMPLES)
+            for pair in ((0, 1), (0, 2), (1, 2))
+            for at in (0, 1)
+        ]
     with tempfile.TemporaryDirectory() as path, store.claim(Path(path)) as folder:
         kept = folder.begin(contract)
         run = Run(kept)

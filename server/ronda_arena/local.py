@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Final
 
 from ronda_arena.clock import Clock
+from ronda_arena.isolation import WorkerLostError
 from ronda_arena.seating import InProcess, Seating
 from ronda_arena.statistics.intervals import Interval, Mean, Tally, wilson
 from ronda_arena.table import OnFault, OnStep, play_match
@@ -17,12 +19,14 @@ from ronda_core.record import Record
 from ronda_core.rules import Settings, settings
 
 _HERE: Final = InProcess()
+_ATTEMPTS: Final = 5
+"""At one game: then `WorkerLostError`."""
 
 
 def games(
     bots: Sequence[BotInfo],
     rules: Settings,
-    count: int,
+    number: int,
     seed: int | None,
     *,
     now: Callable[[], str],
@@ -32,24 +36,34 @@ def games(
     on_step: OnStep | None = None,
     on_fault: OnFault | None = None,
 ) -> Iterator[Record]:
-    """Play `count` matches of `bots`, one a seat, and yield their records.
+    """Play `number` matches of `bots`, one a seat, and yield their records.
+
+    A game that is lost by no fault of a bot is played again, from the same deals.
 
     With a seed the same arguments give the same records but for their times. Without one each
     master is a `secret()` of 32 bytes. Game g has the id `local-<g>`, from 0.
     """
-    for game in range(count):
+    for game in range(number):
         master = secret() if seed is None else seeded_master(seed, game)
-        yield play_match(
-            f"local-{game}",
-            rules,
-            bots,
-            master,
-            now=now,
-            seating=seating,
-            clock=clock,
-            on_step=on_step,
-            on_fault=on_fault,
-        )
+        for attempt in count(1):
+            try:
+                record = play_match(
+                    f"local-{game}",
+                    rules,
+                    bots,
+                    master,
+                    now=now,
+                    seating=seating,
+                    clock=clock,
+                    on_step=on_step,
+                    on_fault=on_fault,
+                )
+            except WorkerLostError:
+                if attempt == _ATTEMPTS:
+                    raise
+            else:
+                yield record
+                break
 
 
 @dataclass(frozen=True, slots=True)

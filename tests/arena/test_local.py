@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from tests.bots.tables import every_table, info
 
+from ronda_arena.isolation import WorkerLostError
 from ronda_arena.local import games, summarise
+from ronda_arena.seating import InProcess
 from ronda_bots.careful import Careful
 from ronda_bots.greedy import Greedy
 from ronda_bots.random import Random
@@ -129,3 +131,24 @@ def test_a_summary_tells_the_better_bot() -> None:
     assert careful.margin.interval.low > 0
     assert luckless.win_share is not None
     assert luckless.win_share.high < 0.5
+
+
+class _Failing(InProcess):
+    """Loses its first worker, or all."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+
+    def sit(self, *given: Any, **more: Any) -> Any:
+        if self.left:
+            self.left -= 1
+            raise WorkerLostError("the worker is gone")
+        return super().sit(*given, **more)
+
+
+def test_a_game_that_was_lost_by_our_fault_is_played_again_from_the_same_deals() -> None:
+    whole = run([Random, Greedy], 3, 7)
+    again = run([Random, Greedy], 3, 7, seating=_Failing(4))
+    assert [write(record) for record in again] == [write(record) for record in whole]
+    with pytest.raises(WorkerLostError):
+        run([Random, Greedy], 3, 7, seating=_Failing(100))

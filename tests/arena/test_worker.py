@@ -10,7 +10,9 @@ from tests.bots.tables import seat_info, uniform_deck
 
 from ronda_arena.clock import Clock
 from ronda_arena.fault import BotFaultError
+from ronda_arena.isolation import WorkerLostError
 from ronda_arena.worker import seat as seats
+from ronda_arena.worker import worker as workers
 from ronda_arena.worker.nursery import Remains
 from ronda_arena.worker.wire import MOST_BODY, Say
 from ronda_core import match as matches
@@ -112,6 +114,25 @@ def test_an_answer_that_is_not_whole_in_time_is_late(reply: bytes) -> None:
     with pytest.raises(BotFaultError) as caught:
         asked(reply, closes=False)
     assert caught.value.cause is Cause.TIME
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_clock_that_ran_on_while_we_were_stopped_is_nobodys_fault(
+    answered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-Z, a frozen container: whoever waits is woken at the limit, unless it was stopped."""
+    cot = Cot(MADE, closes=False)
+    sitting = seated(cot, ABOUT, Clock(0.02))
+    if answered:
+        cot.say(frame(Say.CARD, HELD))
+    now = iter([100.0, 103.0, 103.0, 103.0])
+    monkeypatch.setattr(workers.time, "monotonic", lambda: next(now))
+    with pytest.raises(WorkerLostError, match="held up"):
+        sitting.play(SEEN)
+    monkeypatch.undo()
+    assert len(cot.buried) == 1
+    sitting.close()
+    cot.close()
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import time
 from typing import Final
 
 from ronda_arena.fault import BotFaultError, crash_name
+from ronda_arena.isolation import WorkerLostError
 from ronda_arena.worker.child import STAGES
 from ronda_arena.worker.nursery import Cradle, Nursery, Remains, close_quietly
 from ronda_arena.worker.wire import ASK, MOST_BODY, SAY, WITH_BODY, Ask, Say
@@ -26,6 +27,9 @@ _TIMEVAL: Final = struct.Struct("ll")
 _MOST: Final = SAY.size + MOST_BODY
 _SLACK: Final = 0.001
 """Seconds that the kernel is asked to wait longer than a clock says: the clock is judged here."""
+_HELD_UP: Final = 0.5
+"""Seconds beyond a limit after which it was not the worker that was slow: whoever waits is woken
+at the limit, unless it was stopped itself, or the whole machine was."""
 
 
 class Worker:
@@ -64,7 +68,11 @@ class Worker:
         return self._pid
 
     def ask(self, kind: Ask, body: bytes, limit: float) -> tuple[Say, int | bytes]:
-        """Return what it says within `limit` seconds; after a `BotFaultError` it is no more."""
+        """Return what it says within `limit` seconds; after a `BotFaultError` it is no more.
+
+        `WorkerLostError` where nobody can say whether it would have been in time, because this
+        process itself was stopped meanwhile.
+        """
         sock = self._socket
         number = self._number(32)
         if limit != self._waits:
@@ -145,7 +153,10 @@ class Worker:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeval)
 
-    def _late(self, limit: float) -> BotFaultError:
+    def _late(self, limit: float) -> BotFaultError | WorkerLostError:
+        if self.seconds > limit + _HELD_UP:
+            self.end()
+            return WorkerLostError("this process was held up while a bot was to answer")
         return self._fault(Cause.TIME, f"no answer within {limit:.3g} s")
 
     def _garbled(self, what: str) -> BotFaultError:
