@@ -71,6 +71,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """INVALID_ARGUMENT: the entropy is not 16 to 64 bytes long, or not what the seat committed to.
     Send the bytes of the commitment.
     """
+    ERROR_REASON_BAD_TOURNAMENT: _ErrorReason.ValueType  # 15
+    """INVALID_ARGUMENT: the tournament cannot be played as it is described. Correct the field that
+    BadRequest names.
+    """
     ERROR_REASON_MESSAGE_TOO_LARGE: _ErrorReason.ValueType  # 20
     """RESOURCE_EXHAUSTED: the request is above 16 KiB. Send a smaller one; no retry helps."""
     ERROR_REASON_BAD_TOKEN: _ErrorReason.ValueType  # 25
@@ -89,6 +93,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """NOT_FOUND: the server has no such bot, or not in this version. Ask ListBots."""
     ERROR_REASON_KEY_NOT_FOUND: _ErrorReason.ValueType  # 32
     """NOT_FOUND: there is no such API key. Ask ListKeys."""
+    ERROR_REASON_TOURNAMENT_NOT_FOUND: _ErrorReason.ValueType  # 33
+    """NOT_FOUND: there is no such tournament. Check the id, or ask ListTournaments."""
     ERROR_REASON_NOT_YOUR_TURN: _ErrorReason.ValueType  # 40
     """FAILED_PRECONDITION: another seat is to play. Wait for your turn on the stream."""
     ERROR_REASON_CARD_NOT_HELD: _ErrorReason.ValueType  # 41
@@ -139,6 +145,16 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION: a bot of this name is connected, or has matches. Free the name when it has
     left and they are over.
     """
+    ERROR_REASON_TOURNAMENT_OVER: _ErrorReason.ValueType  # 58
+    """FAILED_PRECONDITION: the tournament has ended. Read what it came to with GetStandings."""
+    ERROR_REASON_BOT_IS_REMOTE: _ErrorReason.ValueType  # 59
+    """FAILED_PRECONDITION: the bot is a remote one, and those cannot take part in tournaments yet.
+    Name bots that are installed on the server.
+    """
+    ERROR_REASON_SANDBOX_MISSING: _ErrorReason.ValueType  # 60
+    """FAILED_PRECONDITION: this server does not enforce the sandbox, without which nothing is rated.
+    Ask for what is not rated, or another server.
+    """
     ERROR_REASON_STALE_SEQUENCE: _ErrorReason.ValueType  # 70
     """ABORTED: the decision was made on an old state. The metadata holds the current number as
     `sequence`: look at what happened and decide again.
@@ -162,6 +178,14 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_TOO_MANY_NAMES: _ErrorReason.ValueType  # 82
     """RESOURCE_EXHAUSTED: the account has used as many names of bots as it may, the limit `bot_names`
     in the metadata. Use one of them; no retry helps.
+    """
+    ERROR_REASON_TOO_MANY_TOURNAMENTS: _ErrorReason.ValueType  # 83
+    """RESOURCE_EXHAUSTED: the limit that the metadata names as `limit` is reached. Cancel another
+    tournament, or retry after the delay in RetryInfo.
+    """
+    ERROR_REASON_TOURNAMENT_TOO_LARGE: _ErrorReason.ValueType  # 84
+    """RESOURCE_EXHAUSTED: the tournament may come to more games than the server plays in one. Ask for
+    fewer blocks, rounds or entrants; no retry helps.
     """
     ERROR_REASON_HELLO_TIMEOUT: _ErrorReason.ValueType  # 85
     """DEADLINE_EXCEEDED: Hello did not come within ten seconds. Connect again."""
@@ -232,6 +256,10 @@ ERROR_REASON_BAD_ENTROPY: ErrorReason.ValueType  # 14
 """INVALID_ARGUMENT: the entropy is not 16 to 64 bytes long, or not what the seat committed to.
 Send the bytes of the commitment.
 """
+ERROR_REASON_BAD_TOURNAMENT: ErrorReason.ValueType  # 15
+"""INVALID_ARGUMENT: the tournament cannot be played as it is described. Correct the field that
+BadRequest names.
+"""
 ERROR_REASON_MESSAGE_TOO_LARGE: ErrorReason.ValueType  # 20
 """RESOURCE_EXHAUSTED: the request is above 16 KiB. Send a smaller one; no retry helps."""
 ERROR_REASON_BAD_TOKEN: ErrorReason.ValueType  # 25
@@ -250,6 +278,8 @@ ERROR_REASON_BOT_NOT_FOUND: ErrorReason.ValueType  # 31
 """NOT_FOUND: the server has no such bot, or not in this version. Ask ListBots."""
 ERROR_REASON_KEY_NOT_FOUND: ErrorReason.ValueType  # 32
 """NOT_FOUND: there is no such API key. Ask ListKeys."""
+ERROR_REASON_TOURNAMENT_NOT_FOUND: ErrorReason.ValueType  # 33
+"""NOT_FOUND: there is no such tournament. Check the id, or ask ListTournaments."""
 ERROR_REASON_NOT_YOUR_TURN: ErrorReason.ValueType  # 40
 """FAILED_PRECONDITION: another seat is to play. Wait for your turn on the stream."""
 ERROR_REASON_CARD_NOT_HELD: ErrorReason.ValueType  # 41
@@ -300,6 +330,16 @@ ERROR_REASON_BOT_NAME_IN_USE: ErrorReason.ValueType  # 57
 """FAILED_PRECONDITION: a bot of this name is connected, or has matches. Free the name when it has
 left and they are over.
 """
+ERROR_REASON_TOURNAMENT_OVER: ErrorReason.ValueType  # 58
+"""FAILED_PRECONDITION: the tournament has ended. Read what it came to with GetStandings."""
+ERROR_REASON_BOT_IS_REMOTE: ErrorReason.ValueType  # 59
+"""FAILED_PRECONDITION: the bot is a remote one, and those cannot take part in tournaments yet.
+Name bots that are installed on the server.
+"""
+ERROR_REASON_SANDBOX_MISSING: ErrorReason.ValueType  # 60
+"""FAILED_PRECONDITION: this server does not enforce the sandbox, without which nothing is rated.
+Ask for what is not rated, or another server.
+"""
 ERROR_REASON_STALE_SEQUENCE: ErrorReason.ValueType  # 70
 """ABORTED: the decision was made on an old state. The metadata holds the current number as
 `sequence`: look at what happened and decide again.
@@ -323,6 +363,14 @@ stream, or retry after the delay in RetryInfo.
 ERROR_REASON_TOO_MANY_NAMES: ErrorReason.ValueType  # 82
 """RESOURCE_EXHAUSTED: the account has used as many names of bots as it may, the limit `bot_names`
 in the metadata. Use one of them; no retry helps.
+"""
+ERROR_REASON_TOO_MANY_TOURNAMENTS: ErrorReason.ValueType  # 83
+"""RESOURCE_EXHAUSTED: the limit that the metadata names as `limit` is reached. Cancel another
+tournament, or retry after the delay in RetryInfo.
+"""
+ERROR_REASON_TOURNAMENT_TOO_LARGE: ErrorReason.ValueType  # 84
+"""RESOURCE_EXHAUSTED: the tournament may come to more games than the server plays in one. Ask for
+fewer blocks, rounds or entrants; no retry helps.
 """
 ERROR_REASON_HELLO_TIMEOUT: ErrorReason.ValueType  # 85
 """DEADLINE_EXCEEDED: Hello did not come within ten seconds. Connect again."""

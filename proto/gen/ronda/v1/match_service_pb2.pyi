@@ -39,14 +39,14 @@ class Commitment(_message.Message):
     number: _builtins.int
     """The number of the entry, from 1 and without a gap."""
     scope: _builtins.str
-    """What its secret deals for: the id of a match, made ahead."""
+    """What its secret deals for: the id of a match or of a tournament, made ahead."""
     commitment: _builtins.str
     """What the server committed to: 64 lower-case hex digits."""
     ending: _builtins.str
     """How it ended: `unused`, `finished`, `forfeited`, `cancelled` or another word in lower case.
 
     Empty in the entry that announces the commitment. How it ended is told by a later entry for
-    the same scope; until then its match is open or runs.
+    the same scope; until then its match or tournament is open or runs.
     """
     previous_hash: _builtins.str
     """The hash of the entry before: 64 lower-case hex digits.
