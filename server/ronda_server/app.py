@@ -24,20 +24,22 @@ from prometheus_client import start_http_server
 
 from ronda.admin.v1 import admin_service_pb2
 from ronda.admin.v1.admin_service_pb2_grpc import add_AdminServiceServicer_to_server
-from ronda.v1 import bot_service_pb2, match_service_pb2
+from ronda.v1 import bot_service_pb2, match_service_pb2, tournament_service_pb2
 from ronda.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
 from ronda.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
+from ronda.v1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
 from ronda_arena.customs import is_quick
 from ronda_arena.discovery import discover
 from ronda_arena.isolation import Level
 from ronda_arena.seating import Isolated, Seating
+from ronda_arena.tournament.spec import Isolation
 from ronda_arena.worker import confine
 from ronda_arena.worker.nursery import Nursery
 from ronda_bots.registry import Registry
 from ronda_server import database, logs
 from ronda_server.accounts import Accounts
 from ronda_server.bots import end_threads
-from ronda_server.commitments import Promises
+from ronda_server.commitments import TOURNAMENT, Promises
 from ronda_server.errors import ConfigError
 from ronda_server.hosting import Host
 from ronda_server.identity import ACCESS, Keys, load_admin_key, load_key
@@ -50,6 +52,8 @@ from ronda_server.reflection import add_reflection
 from ronda_server.services.admin import AdminService
 from ronda_server.services.bots import BotService
 from ronda_server.services.matches import MatchService
+from ronda_server.services.tournaments import TournamentService
+from ronda_server.tournaments.hall import Hall, Limits
 
 _log = structlog.get_logger(__name__)
 
@@ -59,9 +63,11 @@ _LEAVE_SECONDS: Final = 1.0
 """How long bots that think are waited for when the server leaves."""
 _SERVED: Final = {
     service.full_name: service
-    for module in (match_service_pb2, bot_service_pb2, admin_service_pb2)
+    for module in (match_service_pb2, bot_service_pb2, tournament_service_pb2, admin_service_pb2)
     for service in module.DESCRIPTOR.services_by_name.values()
 }
+_TOURNAMENTS_AHEAD: Final = 16
+"""Commitments for tournaments that are made at a time."""
 _ADMIN: Final = "ronda.admin.v1.AdminService"
 _SERVICES: Final = tuple(name for name in _SERVED if name != _ADMIN)
 _OPTIONS: Final = (
@@ -116,6 +122,16 @@ class Config:
     """Seats that a remote bot has at once."""
     max_bot_names: int = 100
     """Names of remote bots that an account can have."""
+    max_tournaments: int = 100
+    """Tournaments that are open at once."""
+    max_account_tournaments: int = 4
+    """Tournaments of one account that are open at once."""
+    max_tournament_games: int = 100_000
+    """Games that one tournament may come to."""
+    tournaments_at_once: int = 2
+    """Tournaments that are played at once; the others wait."""
+    tournament_workers: int = 1
+    """Processes that play each of them."""
     bot_delay: float = 0.0
     """Seconds that a hosted bot waits with each decision, so that people can follow."""
     drain_seconds: float = 10.0
@@ -138,6 +154,7 @@ class Server:
         self.metrics = Metrics()
         self.addresses: dict[str, str] = {}
         self.host: Host
+        self.hall: Hall
         self.accounts: Accounts
         self.leaving = asyncio.Event()
         """Somebody has asked the server to drain and leave."""
@@ -175,11 +192,17 @@ class Server:
             )
             promises = Promises(log)
             await promises.open()
+            hall = await self._hall(log, path)
             opening = Opening(self.host, promises, config.max_matches, config.max_workers)
             self._stack.push_async_callback(self.host.close)
             await self.host.open()
+            self._stack.push_async_callback(hall.close)
+            await hall.open()
+            isolation: Isolation = "auto" if config.isolation == "sandbox" else "process"
             await self._listen(
-                MatchService(self.host, opening, promises), BotService(self.host, accounts)
+                MatchService(self.host, opening, promises),
+                BotService(self.host, accounts),
+                TournamentService(self.host, accounts, hall, isolation),
             )
             if config.admin_listen:
                 key_file = Path(config.admin_key_file or f"{path}.admin-key")
@@ -192,7 +215,25 @@ class Server:
             raise
         _log.info("ready", matches=len(self.host), **self.addresses)
 
-    async def _listen(self, matches: MatchService, bots: BotService) -> None:
+    async def _hall(self, log: SqliteLog, database_path: Path) -> Hall:
+        """Return the tournaments, which are kept beside the database."""
+        config = self._config
+        promises = Promises(log, TOURNAMENT, _TOURNAMENTS_AHEAD)
+        await promises.open()
+        limits = Limits(
+            config.max_tournaments,
+            config.max_account_tournaments,
+            config.tournaments_at_once,
+            config.tournament_workers,
+            config.max_tournament_games,
+        )
+        root = database_path.with_name(f"{database_path.name}.tournaments")
+        self.hall = Hall(self.host, promises, root, limits)
+        return self.hall
+
+    async def _listen(
+        self, matches: MatchService, bots: BotService, tournaments: TournamentService
+    ) -> None:
         config = self._config
         edge = Edge(self.metrics)
         options = (*_OPTIONS, ("grpc.max_concurrent_streams", config.max_streams))
@@ -200,6 +241,7 @@ class Server:
         def front(server: grpc.aio.Server) -> None:
             add_MatchServiceServicer_to_server(matches, server)
             add_BotServiceServicer_to_server(bots, server)
+            add_TournamentServiceServicer_to_server(tournaments, server)
             health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
             if _is_loopback(config.listen):
                 add_reflection(server, _SERVICES)
@@ -245,6 +287,7 @@ class Server:
         """Drain: say so to health checks, end streams with where to resume, finish, and close."""
         await self._health.enter_graceful_shutdown()
         self.host.drain()
+        await self.hall.close()  # at once: what is played is not waited for
         await self._stack.aclose()
         _log.info("stopped")
 

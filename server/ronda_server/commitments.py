@@ -1,8 +1,8 @@
-"""Promises made ahead: match ids, the secrets they deal from, and the public list of both.
+"""Promises made ahead: ids of matches and tournaments, their secrets, and the public list of both.
 
-A match takes the oldest unused scope, so its secret is older than any of its seats. The list is a
-chain: every entry holds the hash of the one before, and a later entry tells how a scope ended, so
-that an unlucky match cannot be dropped unseen.
+Each takes the oldest unused scope of its kind, so its secret is older than any of its seats. The
+list is a chain: every entry holds the hash of the one before, and a later entry tells how a scope
+ended, so that an unlucky match cannot be dropped unseen.
 """
 
 from __future__ import annotations
@@ -19,20 +19,26 @@ from ronda_server.log import SqliteLog
 
 __all__ = ["NO_HASH", "Promises", "append", "entry_hash"]
 
+MATCH: Final = "m-"
+TOURNAMENT: Final = "t-"
+"""What the scopes of a kind begin with."""
+
 _AHEAD: Final = 64
 """Scopes made at a time, and kept in store at least by half."""
 
 
 class Promises:
-    """The store of unused scopes of one server."""
+    """The store of unused scopes of one server, of one kind."""
 
-    def __init__(self, log: SqliteLog) -> None:
+    def __init__(self, log: SqliteLog, kind: str = MATCH, ahead: int = _AHEAD) -> None:
         self._log = log
+        self._kind = kind
+        self._ahead = ahead
         self._unused: deque[tuple[str, str]] = deque()
 
     async def open(self) -> None:
         """Read what is unused, and fill up."""
-        self._unused.extend(await self._log.unused_scopes())
+        self._unused.extend(await self._log.unused_scopes(self._kind))
         await self.refill()
 
     async def take(self) -> tuple[str, str]:
@@ -41,19 +47,19 @@ class Promises:
         return self._unused.popleft()
 
     def give_back(self, scope: str, commitment: str) -> None:
-        """Return one that was taken for a match that was not created."""
+        """Return one that was taken for what was not created."""
         self._unused.appendleft((scope, commitment))
 
     async def refill(self) -> None:
         """Make scopes ahead, if fewer than half are left."""
-        if len(self._unused) > _AHEAD // 2:
+        if len(self._unused) > self._ahead // 2:
             return
-        made = [(_new_scope(), os.urandom(32)) for _ in range(_AHEAD)]
+        made = [(_new_scope(self._kind), os.urandom(32)) for _ in range(self._ahead)]
         self._unused.extend(await self._log.submit(lambda connection: _announce(connection, made)))
 
 
-def _new_scope() -> str:
-    return "m-" + base64.b32encode(os.urandom(10)).decode().lower()
+def _new_scope(kind: str) -> str:
+    return kind + base64.b32encode(os.urandom(10)).decode().lower()
 
 
 def _announce(

@@ -39,12 +39,14 @@ class Reason(StrEnum):
     BAD_PAGE_TOKEN = "BAD_PAGE_TOKEN"
     BAD_CLIENT_COMMITMENT = "BAD_CLIENT_COMMITMENT"
     BAD_ENTROPY = "BAD_ENTROPY"
+    BAD_TOURNAMENT = "BAD_TOURNAMENT"
     MESSAGE_TOO_LARGE = "MESSAGE_TOO_LARGE"
     BAD_TOKEN = "BAD_TOKEN"
     TOKEN_REQUIRED = "TOKEN_REQUIRED"
     MATCH_NOT_FOUND = "MATCH_NOT_FOUND"
     BOT_NOT_FOUND = "BOT_NOT_FOUND"
     KEY_NOT_FOUND = "KEY_NOT_FOUND"
+    TOURNAMENT_NOT_FOUND = "TOURNAMENT_NOT_FOUND"
     NOT_YOUR_TURN = "NOT_YOUR_TURN"
     CARD_NOT_HELD = "CARD_NOT_HELD"
     DECLARATION_PENDING = "DECLARATION_PENDING"
@@ -63,12 +65,17 @@ class Reason(StrEnum):
     SEATS_OPEN = "SEATS_OPEN"
     BOT_DECLINES = "BOT_DECLINES"
     BOT_NAME_IN_USE = "BOT_NAME_IN_USE"
+    TOURNAMENT_OVER = "TOURNAMENT_OVER"
+    BOT_IS_REMOTE = "BOT_IS_REMOTE"
+    SANDBOX_MISSING = "SANDBOX_MISSING"
     STALE_SEQUENCE = "STALE_SEQUENCE"
     REQUEST_ID_REUSED = "REQUEST_ID_REUSED"
     BOT_NAME_TAKEN = "BOT_NAME_TAKEN"
     TOO_MANY_MATCHES = "TOO_MANY_MATCHES"
     TOO_MANY_STREAMS = "TOO_MANY_STREAMS"
     TOO_MANY_NAMES = "TOO_MANY_NAMES"
+    TOO_MANY_TOURNAMENTS = "TOO_MANY_TOURNAMENTS"
+    TOURNAMENT_TOO_LARGE = "TOURNAMENT_TOO_LARGE"
     HELLO_TIMEOUT = "HELLO_TIMEOUT"
     DRAINING = "DRAINING"
     STORAGE_UNAVAILABLE = "STORAGE_UNAVAILABLE"
@@ -96,6 +103,10 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
         "a client commitment is 64 lower-case hex digits for a named seat",
     ),
     Reason.BAD_ENTROPY: (_INVALID, "the entropy is not the 16 to 64 bytes committed to"),
+    Reason.BAD_TOURNAMENT: (
+        _INVALID,
+        "no tournament can be played so: see `ronda tournament run --help`, which says what goes",
+    ),
     Reason.MESSAGE_TOO_LARGE: (_Code.RESOURCE_EXHAUSTED, "a request has at most 16 KiB"),
     Reason.BAD_TOKEN: (_Code.UNAUTHENTICATED, "the token is not one for this call and match"),
     Reason.TOKEN_REQUIRED: (
@@ -105,6 +116,10 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
     Reason.MATCH_NOT_FOUND: (_Code.NOT_FOUND, "there is no such match, or it is not yours to see"),
     Reason.BOT_NOT_FOUND: (_Code.NOT_FOUND, "the server has no such bot; ask ListBots"),
     Reason.KEY_NOT_FOUND: (_Code.NOT_FOUND, "there is no such key; ask ListKeys"),
+    Reason.TOURNAMENT_NOT_FOUND: (
+        _Code.NOT_FOUND,
+        "there is no such tournament; ask ListTournaments",
+    ),
     Reason.NOT_YOUR_TURN: (_STATE, "another seat is to play; wait for your turn"),
     Reason.CARD_NOT_HELD: (_STATE, "the seat does not hold this card; play one of its hand"),
     Reason.DECLARATION_PENDING: (_STATE, "not every seat has answered; call Declare first"),
@@ -123,6 +138,15 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
     Reason.SEATS_OPEN: (_STATE, "a seat is still free; give the entropy when all are taken"),
     Reason.BOT_DECLINES: (_STATE, "the bot does not play these rules, or not with so many seats"),
     Reason.BOT_NAME_IN_USE: (_STATE, "a bot of this name is connected or has matches; wait"),
+    Reason.TOURNAMENT_OVER: (_STATE, "the tournament has ended; read GetStandings"),
+    Reason.BOT_IS_REMOTE: (
+        _STATE,
+        "remote bots cannot take part in tournaments yet; name bots that are installed here",
+    ),
+    Reason.SANDBOX_MISSING: (
+        _STATE,
+        "this server does not enforce the sandbox, without which nothing is rated",
+    ),
     Reason.STALE_SEQUENCE: (_Code.ABORTED, "decided on an old state; look and decide again"),
     Reason.REQUEST_ID_REUSED: (
         _Code.ALREADY_EXISTS,
@@ -138,6 +162,14 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
         _Code.RESOURCE_EXHAUSTED,
         "the account has used as many names of bots as it may; use one of them",
     ),
+    Reason.TOO_MANY_TOURNAMENTS: (
+        _Code.RESOURCE_EXHAUSTED,
+        "as many tournaments are open as may be; retry later",
+    ),
+    Reason.TOURNAMENT_TOO_LARGE: (
+        _Code.RESOURCE_EXHAUSTED,
+        "the tournament may come to more games than this server plays in one; ask for fewer",
+    ),
     Reason.HELLO_TIMEOUT: (_Code.DEADLINE_EXCEEDED, "no Hello came in time; connect again"),
     Reason.DRAINING: (_Code.UNAVAILABLE, "this server is shutting down; retry"),
     Reason.STORAGE_UNAVAILABLE: (
@@ -148,6 +180,7 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
 }
 
 _LIMITS: Final[Mapping[str, str]] = {
+    "account_tournaments": "as many tournaments of this account are open as may be; retry later",
     "bot_seats": "a remote bot of this match plays as many seats as it may; retry later",
     "account_bots": "as many bots of this account are connected as may be; retry later",
     "bots": "as many remote bots are connected as may be; retry later",

@@ -46,6 +46,7 @@ class Needs(Enum):
 
 
 _SERVICE: Final = "/ronda.v1.MatchService/"
+_TOURNAMENTS: Final = "/ronda.v1.TournamentService/"
 _ADMIN: Final = "/ronda.admin.v1.AdminService/"
 
 ACCESS: Final = {
@@ -64,6 +65,13 @@ ACCESS: Final = {
     f"{_SERVICE}ListCommitments": Needs.NOTHING,
     "/ronda.v1.BotService/ListBots": Needs.NOTHING,
     "/ronda.v1.BotService/Connect": Needs.KEY,
+    f"{_TOURNAMENTS}CreateTournament": Needs.KEY,
+    f"{_TOURNAMENTS}CancelTournament": Needs.KEY,
+    f"{_TOURNAMENTS}GetTournament": Needs.NOTHING,
+    f"{_TOURNAMENTS}ListTournaments": Needs.NOTHING,
+    f"{_TOURNAMENTS}ListGames": Needs.NOTHING,
+    f"{_TOURNAMENTS}GetStandings": Needs.NOTHING,
+    f"{_TOURNAMENTS}WatchTournament": Needs.NOTHING,
     f"{_ADMIN}CreateKey": Needs.ADMIN,
     f"{_ADMIN}ListKeys": Needs.ADMIN,
     f"{_ADMIN}RevokeKey": Needs.ADMIN,

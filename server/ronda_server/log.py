@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Row, func, select
+from sqlalchemy import ColumnElement, Row, func, select, union_all
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -19,7 +19,7 @@ from ronda_server import database
 from ronda_server.committer import Committer, Observe
 from ronda_server.errors import LogError, StorageError
 from ronda_server.facts import Fact
-from ronda_server.schema import commitment, event, match, secret
+from ronda_server.schema import commitment, event, match, secret, tournament
 
 T = TypeVar("T")
 
@@ -118,9 +118,12 @@ class SqliteLog:
         """Return entries of the public list, the oldest first."""
         return await _read_on_thread(self._commitments, after, count)
 
-    async def unused_scopes(self) -> list[tuple[str, str]]:
-        """Return scope and commitment of those that no match has taken, the oldest first."""
-        return await _read_on_thread(self._unused)
+    async def unused_scopes(self, kind: str) -> list[tuple[str, str]]:
+        """Return scope and commitment of those of a kind that nobody has taken, the oldest first.
+
+        `kind` is what such a scope begins with.
+        """
+        return await _read_on_thread(self._unused, kind)
 
     async def commitment(self, scope: str) -> str:
         """Return what was published for a scope."""
@@ -163,11 +166,11 @@ class SqliteLog:
         with self._engine.connect() as connection:
             return [Listed(*row) for row in connection.execute(query)]
 
-    def _unused(self) -> list[tuple[str, str]]:
-        taken = select(match.c.id)
+    def _unused(self, kind: str) -> list[tuple[str, str]]:
+        taken = union_all(select(match.c.id), select(tournament.c.id))
         query = (
             select(commitment.c.scope, commitment.c.commitment)
-            .where(commitment.c.scope.not_in(taken))
+            .where(commitment.c.scope.startswith(kind), commitment.c.scope.not_in(taken))
             .group_by(commitment.c.scope, commitment.c.commitment)
             .having(func.max(commitment.c.ending) == "")
             .order_by(func.min(commitment.c.number))

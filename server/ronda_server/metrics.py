@@ -103,6 +103,30 @@ class Metrics:
             ("reason",),
             registry=registry,
         )
+        self.tournaments = Gauge(
+            "ronda_tournaments",
+            "Tournaments that are not over, by state.",
+            ("state",),
+            registry=registry,
+        )
+        self.tournaments_over = Counter(
+            "ronda_tournaments_over", "Tournaments over, by how.", ("state",), registry=registry
+        )
+        self.tournament_games = Counter(
+            "ronda_tournament_games",
+            "Games of tournaments that are over.",
+            registry=registry,
+        )
+        self.tournament_games_lost = Counter(
+            "ronda_tournament_games_lost",
+            "Games of tournaments lost by no fault of a bot, which are played again.",
+            registry=registry,
+        )
+        self.tournament_games_twice = Counter(
+            "ronda_tournament_games_twice",
+            "Results of tournaments that were known when they came.",
+            registry=registry,
+        )
         self.errors = Counter(
             "ronda_internal_errors", "Unknown exceptions answered.", registry=registry
         )

@@ -101,3 +101,33 @@ secret = Table(
     Column("master", LargeBinary, nullable=False),
 )
 """What the commitments commit to. Nothing that answers a client reads it."""
+
+tournament = Table(
+    "tournament",
+    metadata,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    Column("id", String(64), nullable=False),
+    Column("name", String(64), nullable=False),
+    Column("account", String(64), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("ended", BigInteger),
+    Column("commitment", String(64), nullable=False),
+    Column("plan", Text, nullable=False),
+    Column("progress", Text),
+    UniqueConstraint("id", name="tournament_id_unique"),
+    Index("tournament_by_state", "state", "number"),
+)
+"""One row a tournament: `open`, or how it ended. `plan` is JSON, and so is `progress`, once it is
+over. Its games are kept apart, in a folder of its own beside the database."""
+
+tournament_request = Table(
+    "tournament_request",
+    metadata,
+    Column("account", String(64), nullable=False),
+    Column("request", LargeBinary, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("tournament_id", String(64), nullable=False),
+    PrimaryKeyConstraint("account", "request", name="tournament_request_key"),
+)
+"""The requests that have made or cancelled tournaments; a request id is its account's."""

@@ -48,12 +48,17 @@ def deliver(store: Store, run: Run, folder: Path) -> Summary:
 
     told = summary(store, run)
     records.write(store, folder / RECORDS, run.ledger.blocks, over=run.ledger.over)
-    data = json.dumps(to_json(told), indent=1, ensure_ascii=True, allow_nan=False)
-    with records.replacing(folder / REPORT) as file:
-        file.write(f"{data}\n".encode())
+    write_report(told, folder)
     with records.replacing(folder / PAGE) as file:
         file.write(render(told).encode())
     return told
+
+
+def write_report(told: Summary, folder: Path) -> None:
+    """Write the report as data, whole or not at all."""
+    data = json.dumps(to_json(told), indent=1, ensure_ascii=True, allow_nan=False)
+    with records.replacing(folder / REPORT) as file:
+        file.write(f"{data}\n".encode())
 
 
 def timing(store: Store, end: int, late: int) -> Timing:

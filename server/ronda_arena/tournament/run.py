@@ -34,6 +34,8 @@ class Standing(NamedTuple):
     """That are over, all in all."""
     lost: int
     """That were lost by no fault of a bot since this run began; they are played again."""
+    twice: int = 0
+    """Results that were known when they came, since this run began: they count once."""
 
 
 Tell = Callable[[Standing], None]
@@ -55,6 +57,7 @@ class Run:
         self._patience = patience
         self._games = 0
         self._lost = 0
+        self._twice = 0
         self._again: deque[Task] = deque()
         self._attempts = store.attempts()
         self._format = format_of(store.plan)
@@ -66,7 +69,9 @@ class Run:
     @property
     def standing(self) -> Standing:
         """How far it has come."""
-        return Standing(self.ledger.blocks, self._format.planned, self._games, self._lost)
+        return Standing(
+            self.ledger.blocks, self._format.planned, self._games, self._lost, self._twice
+        )
 
     def play(self, executor: Executor) -> None:
         """Play what is left. Whatever ends it, what the store has is kept and not played again."""
@@ -83,7 +88,9 @@ class Run:
         with closing(executor.play(left)) as results:
             for some in results:
                 self._wait()
-                for one in self._store.add(some):
+                new = self._store.add(some)
+                self._twice += len(some) - len(new)
+                for one in new:
                     if one.game is None:
                         self._once_more(one.task, one.lost or "")
                     else:

@@ -7,6 +7,7 @@ beside the results, and a run that is to go on must have the same one.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, Literal
@@ -28,6 +29,11 @@ _Count = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
 
 class SpecError(ValueError):
     """A tournament that cannot be played as it is described; says what to change."""
+
+    def __init__(self, problem: str, field: str = "bots") -> None:
+        super().__init__(problem)
+        self.field = field
+        """What has to be changed, as a spec calls it."""
 
 
 class Stop(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
@@ -135,7 +141,7 @@ def data(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"this is no TOML: {error}") from None
+        raise SpecError(f"this is no TOML: {error}", "") from None
 
 
 def of(values: dict[str, Any]) -> Spec:
@@ -143,7 +149,14 @@ def of(values: dict[str, Any]) -> Spec:
     try:
         return msgspec.convert(values, Spec)
     except msgspec.ValidationError as error:
-        raise SpecError(str(error).replace("Object contains", "there is an")) from None
+        problem = str(error).replace("Object contains", "there is an")
+        raise SpecError(problem, _place(str(error))) from None
+
+
+def _place(problem: str) -> str:
+    """Return the field that msgspec finds wrong, empty where it is none in particular."""
+    found = re.search(r"\$\.(\w+)", problem)
+    return found[1] if found else ""
 
 
 def plan(spec: Spec, identity: Callable[[str], str], token: Callable[[], str]) -> Plan:
@@ -160,16 +173,18 @@ def plan(spec: Spec, identity: Callable[[str], str], token: Callable[[], str]) -
         raise SpecError(f"every entrant takes part once, but {min(twice)} is there twice")
     _check_count(spec, len(entrants))
     if spec.rated and spec.seed is not None:
-        raise SpecError("a seed makes the deals known: what is rated has none")
+        raise SpecError("a seed makes the deals known: what is rated has none", "rated")
     if spec.stop.sequential is not None and (len(entrants) != 2 or spec.format != "round-robin"):
-        raise SpecError("a sequential test is about two entrants: name two, or take a precision")
+        problem = "a sequential test is about two entrants: name two, or take a precision"
+        raise SpecError(problem, "stop")
     if spec.stop.sequential is not None and spec.stop.precision is not None:
-        raise SpecError("a tournament has one stop rule: a precision or a sequential test")
+        problem = "a tournament has one stop rule: a precision or a sequential test"
+        raise SpecError(problem, "stop")
     if spec.clock is not None:
         try:
             Clock.parse(spec.clock)
         except ValueError as problem:
-            raise SpecError(f"clock: {problem}") from None
+            raise SpecError(f"clock: {problem}", "clock") from None
     return Plan(
         id=spec.name if spec.seed is not None else f"{spec.name}-{token()}",
         format=spec.format,
@@ -195,7 +210,7 @@ def _rules(spec: Spec) -> Settings:
     try:
         return settings(spec.rules, spec.players, spec.target, spec.hands)
     except RulesError as error:
-        raise SpecError(f"{error.field}: {error}") from None
+        raise SpecError(f"{error.field}: {error}", error.field) from None
 
 
 def _entrant(text: str, players: int, identity: Callable[[str], str]) -> Entrant:
@@ -212,11 +227,12 @@ def _check_count(spec: Spec, count: int) -> None:
     if not table <= count <= _MOST_BOTS:
         raise SpecError(f"{spec.players} players need {table} to {_MOST_BOTS} entrants")
     if spec.format == "gauntlet" and count - spec.challengers < table - 1:
-        raise SpecError(f"a gauntlet of {spec.challengers} needs {table - 1} more to be met")
+        problem = f"a gauntlet of {spec.challengers} needs {table - 1} more to be met"
+        raise SpecError(problem, "challengers")
     if spec.format == "knockout" and table == 3 and count % 2 == 0:
         raise SpecError("a knockout at three seats needs an odd number: each table sends two home")
     if (spec.format == "list") != bool(spec.pairings):
-        raise SpecError("pairings belong to the format list, and it needs them")
+        raise SpecError("pairings belong to the format list, and it needs them", "pairings")
 
 
 def _pairing(
@@ -226,7 +242,8 @@ def _pairing(
     found = [_entrant(name, spec.players, identity).name for name in names]
     unknown = [name for name in found if name not in entrants]
     if unknown:
-        raise SpecError(f"pairings: {unknown[0]} is none of the bots")
+        raise SpecError(f"pairings: {unknown[0]} is none of the bots", "pairings")
     if len(set(found)) != table or len(found) != table:
-        raise SpecError(f"pairings: {table} different entrants meet at {spec.players} seats")
+        problem = f"pairings: {table} different entrants meet at {spec.players} seats"
+        raise SpecError(problem, "pairings")
     return tuple(entrants.index(name) for name in found)

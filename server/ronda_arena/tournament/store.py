@@ -110,20 +110,24 @@ class Store:
         columns = schema.game.c
         promised = commitment(self.contract.master, self.plan.id)
         for row in self._rows(columns.attempt, columns.entrants, columns.game, columns.record):
-            try:
-                entrants = msgspec.json.decode(row.entrants, type=tuple[int, ...])
-                task = Task(row.block, entrants, row.rotation, row.attempt)
-                game = msgspec.json.decode(row.game, type=Game)
-                told = msgspec.json.decode(row.record, type=_Told)
-                true = told == self._as_told(task, game, promised)
-            except (msgspec.MsgspecError, IndexError, TypeError):
-                true = False
-            if not true:
-                raise StoreError(
-                    f"block {row.block}, rotation {row.rotation} is not what its record says: what"
-                    " is kept here was changed, and nothing of it can be trusted"
-                )
-            yield task, game
+            yield self._played(row, promised)
+
+    def _played(self, row: Any, promised: str) -> tuple[Task, Game]:
+        """Return a game that is what its record says, or raise `StoreError`."""
+        try:
+            entrants = msgspec.json.decode(row.entrants, type=tuple[int, ...])
+            task = Task(row.block, entrants, row.rotation, row.attempt)
+            game = msgspec.json.decode(row.game, type=Game)
+            told = msgspec.json.decode(row.record, type=_Told)
+            true = told == self._as_told(task, game, promised)
+        except (msgspec.MsgspecError, IndexError, TypeError):
+            true = False
+        if not true:
+            raise StoreError(
+                f"block {row.block}, rotation {row.rotation} is not what its record says: what"
+                " is kept here was changed, and nothing of it can be trusted"
+            )
+        return task, game
 
     def _as_told(self, task: Task, game: Game, promised: str) -> _Told:
         """Return what the record of a game must say."""
@@ -167,6 +171,25 @@ class Store:
         columns = schema.game.c
         for row in self._rows(columns.block, columns.record):
             yield row.block, row.record
+
+    def listed(self, after: tuple[int, int], end: int, count: int) -> list[tuple[Task, Game, str]]:
+        """Return games that are over, with their sealed records, in schedule order.
+
+        At most `count` of those that follow a block and rotation, of blocks before `end`.
+        `StoreError` as `games`.
+        """
+        keys = schema.game.c
+        asked = (
+            select(keys.block, keys.rotation, keys.attempt, keys.entrants, keys.game, keys.record)
+            .where(keys.tournament == self.plan.id, keys.game.is_not(None), keys.block < end)
+            .where(tuple_(keys.block, keys.rotation) > after)
+            .order_by(keys.block, keys.rotation)
+            .limit(count)
+        )
+        promised = commitment(self.contract.master, self.plan.id)
+        with self._engine.connect() as connection:
+            page = connection.execute(asked).all()
+        return [(*self._played(row, promised), row.record) for row in page]
 
     def thoughts(self) -> Iterator[tuple[int, float, tuple[Thought, ...]]]:
         """Yield block, seconds and thoughts of every game that is over, in schedule order."""

@@ -156,7 +156,7 @@ class _Worker:
                 target=_work, args=(its, contract, registry), name="ronda-worker", daemon=True
             )
             try:
-                with _interrupts_held():
+                with interrupts_held():
                     self._process.start()
             except OSError as problem:
                 self.link.close()
@@ -212,7 +212,7 @@ class _Worker:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def interrupts_held() -> Iterator[None]:
     """Start a process that takes no SIGINT before it can say so itself."""
     resource_tracker.ensure_running()  # it would be started on the way, and let them through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -226,7 +226,7 @@ def _work(link: Connection, contract: Contract, registry: Registry) -> None:
     """Play chunks until the driver hangs up: the life of a worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     confine.end_first()
     try:
         with table(contract, registry) as play:
@@ -255,7 +255,7 @@ def _send(link: Connection, told: object) -> None:
         link.send(told)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Wait until the driver is gone, and go."""
     parent = multiprocessing.parent_process()
     assert parent is not None

@@ -1,0 +1,110 @@
+"""What a request asks for as a tournament, and what no tournament may be."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from google.protobuf.duration_pb2 import Duration
+
+from ronda.v1 import tournament_pb2
+from ronda_arena.tournament import spec as specs
+from ronda_arena.tournament.entrants import rotations
+from ronda_arena.tournament.formats.choice import format_of
+from ronda_arena.tournament.formats.knockout import REPLAYS
+from ronda_arena.tournament.spec import Plan, SpecError
+from ronda_bots.registry import BotNotFoundError
+from ronda_server.errors import Reason, ServiceError
+from ronda_server.hosting import Host
+from ronda_server.tournaments.messages import format_name
+
+_MOST_ENTRANTS: Final = 200
+_LONGEST: Final = 257
+"""Characters of an entrant: two identities of 128, and what joins them."""
+_REASONS: Final = {
+    "rules": Reason.BAD_RULES,
+    "players": Reason.BAD_SEAT_COUNT,
+    "target": Reason.BAD_TARGET,
+    "length": Reason.BAD_LENGTH,
+}
+_FIELDS: Final = {"bots": "entrants", "hands": "length", "seed": "rated"}
+"""What a request calls otherwise than a spec."""
+
+
+def plan_of(asked: tournament_pb2.TournamentSpec, host: Host, isolation: specs.Isolation) -> Plan:
+    """Return what a request comes to, but for its id; `ServiceError` where nothing can be."""
+    try:
+        wanted = specs.of(_values(asked, isolation))
+        return specs.plan(wanted, lambda name: _identity(name, host), lambda: "")
+    except SpecError as problem:
+        raise _refused(problem.field) from None
+
+
+def _refused(field: str) -> ServiceError:
+    field = _FIELDS.get(field, field)
+    reason = _REASONS.get(field, Reason.BAD_TOURNAMENT)
+    return ServiceError(reason, field=f"spec.{field}" if field else "spec")
+
+
+def _identity(name: str, host: Host) -> str:
+    """Return name and version of a bot that is installed here."""
+    try:
+        return host.registry.find(name).identity
+    except BotNotFoundError:
+        reason = Reason.BOT_IS_REMOTE if host.remotes.find(name) else Reason.BOT_NOT_FOUND
+        raise ServiceError(reason, field="spec.entrants") from None
+
+
+def _values(asked: tournament_pb2.TournamentSpec, isolation: specs.Isolation) -> dict[str, Any]:
+    """Return the words of a spec; what was left out is left out there too."""
+    entrants = list(asked.entrants)
+    if len(entrants) > _MOST_ENTRANTS or any(len(name) > _LONGEST for name in entrants):
+        raise _refused("entrants")
+    values: dict[str, Any] = {
+        "bots": entrants,
+        "format": format_name(asked.format) or "",
+        "rules": asked.rules,
+        "players": asked.players,
+        "hands": asked.length,
+        "isolation": isolation,
+        "rated": asked.rated,
+        "pairings": [_names(pairing, entrants) for pairing in asked.pairings],
+        "stop": _stop(asked.stop),
+    }
+    for name in ("name", "target", "blocks", "rounds", "challengers"):
+        if given := getattr(asked, name):
+            values[name] = given
+    if asked.HasField("clock"):
+        values["clock"] = _clock(asked.clock)
+    return values
+
+
+def _names(pairing: tournament_pb2.Pairing, entrants: list[str]) -> list[str]:
+    if any(at >= len(entrants) for at in pairing.entrants):
+        raise _refused("pairings")
+    return [entrants[at] for at in pairing.entrants]
+
+
+def _stop(asked: tournament_pb2.StopRule) -> dict[str, float]:
+    given = {"precision": asked.precision, "sequential": asked.sequential}
+    if not all(map(math.isfinite, given.values())):
+        raise _refused("stop")
+    return {name: number for name, number in given.items() if number}
+
+
+def _clock(asked: tournament_pb2.TournamentClock) -> str:
+    return f"{_seconds(asked.per_decision):.6f}+{_seconds(asked.bank):.6f}"
+
+
+def _seconds(asked: Duration) -> float:
+    if asked.seconds < 0 or not 0 <= asked.nanos < 1_000_000_000:
+        raise _refused("clock")
+    return asked.seconds + asked.nanos / 1e9
+
+
+def most_games(plan: Plan) -> int:
+    """Return to how many games a tournament may come, at the most."""
+    blocks = format_of(plan).planned
+    if blocks is None:  # knockout: each encounter sends somebody home
+        blocks = (len(plan.entrants) - 1) * (plan.blocks + REPLAYS)
+    return blocks * rotations(plan.entrants, plan.players)

@@ -1,0 +1,95 @@
+"""Who watches a tournament. A watcher is told the newest, so a slow one costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Final, NamedTuple
+
+from ronda_server.streams import HEARTBEAT_SECONDS, Watcher
+from ronda_server.tournaments.book import Progress
+
+OVER: Final = "over"
+CANCELLED: Final = "cancelled"
+DRAINING: Final = "draining"
+
+
+class Standing(NamedTuple):
+    """What a tournament has come to, with the number of it."""
+
+    sequence: int
+
+
+class Moved(NamedTuple):
+    """How far it is, with the number of the last standing."""
+
+    progress: Progress
+
+
+class Quiet(NamedTuple):
+    """Nothing has happened."""
+
+    sequence: int
+
+
+class Ended(NamedTuple):
+    """The stream ends."""
+
+    why: str
+    sequence: int
+
+
+Update = Standing | Moved | Quiet | Ended
+
+
+class Audience:
+    """The watchers of one tournament, and what is new to them."""
+
+    def __init__(self) -> None:
+        self.sequence = 1
+        """The number of the last standing."""
+        self.progress = Progress()
+        self.ending = ""
+        """Why it is over, once its last standing is there: `over` or `cancelled`."""
+        self._draining = False
+        self._watchers: set[Watcher] = set()
+
+    def wake(self) -> None:
+        """Let everybody look again."""
+        for watcher in self._watchers:
+            watcher.wake()
+
+    def drain(self) -> None:
+        """End every stream, present and to come."""
+        self._draining = True
+        self.wake()
+
+    async def watch(self, after: int) -> AsyncIterator[Update]:
+        """Yield what is new to who has seen the standing of number `after`."""
+        watcher = Watcher(None)
+        self._watchers.add(watcher)
+        try:
+            async for update in self._follow(watcher, after):
+                yield update
+        finally:
+            self._watchers.discard(watcher)
+
+    async def _follow(self, watcher: Watcher, after: int) -> AsyncIterator[Update]:
+        seen = after if after <= self.sequence else 0
+        moved = self.progress
+        if seen == self.sequence:
+            yield Quiet(seen)
+        while True:
+            if seen < self.sequence:
+                seen, moved = self.sequence, self.progress
+                yield Standing(seen)
+            elif self.ending:
+                yield Ended(self.ending, seen)
+                return
+            elif self._draining:
+                yield Ended(DRAINING, seen)
+                return
+            elif moved != self.progress:
+                moved = self.progress
+                yield Moved(moved)
+            elif not await watcher.rest(HEARTBEAT_SECONDS):
+                yield Quiet(seen)

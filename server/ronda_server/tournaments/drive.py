@@ -1,0 +1,111 @@
+"""A driver's process as the server has it: started, listened to on a thread, and ended at once."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import signal
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from ronda_arena.tournament.executors.processes import end_with_parent, interrupts_held
+from ronda_arena.worker import confine
+from ronda_server.tournaments.told import Halted, Orders, Told
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
+
+_CONTEXT: Final = multiprocessing.get_context("spawn")
+
+
+def _live(link: Connection, orders: Orders) -> None:
+    """Drive: the life of the process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the server judges it
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    confine.hide()
+    from ronda_server.tournaments import driver  # noqa: PLC0415 -- heavy, and for this process alone
+
+    driver.drive(link, orders)
+
+
+class Drive:
+    """One driver, from its start to its end."""
+
+    def __init__(self, orders: Orders, hear: Callable[[Told], None]) -> None:
+        """Start it; `hear` is told on the loop what it says."""
+        self._orders = orders
+        self._hear = hear
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._process: SpawnProcess | None = None
+        self._ended = False
+        self.done: asyncio.Future[None] = self._loop.create_future()
+        """When the process is gone."""
+        threading.Thread(target=self._follow, name="tournament", daemon=True).start()
+
+    async def end(self) -> None:
+        """End it at once, and wait until it is gone."""
+        await asyncio.to_thread(self._kill)
+        await asyncio.shield(self.done)
+
+    @property
+    def pid(self) -> int:
+        """The number of the process; 0 while there is none."""
+        process = self._process
+        return process.pid or 0 if process else 0
+
+    def _kill(self) -> None:
+        with self._lock:
+            self._ended = True
+            if self._process:
+                self._process.kill()
+
+    def _follow(self) -> None:
+        try:
+            link = self._start()
+            if link:
+                with link:
+                    self._listen(link)
+                assert self._process
+                self._process.join()
+        except OSError as problem:
+            self._on_loop(self._hear, Halted("workers", f"no driver starts: {problem.strerror}"))
+        finally:
+            self._on_loop(self._leave)
+
+    def _start(self) -> Connection | None:
+        with self._lock:
+            if self._ended:
+                return None
+            link, its = _CONTEXT.Pipe(duplex=False)
+            with its:
+                process = _CONTEXT.Process(
+                    target=_live, args=(its, self._orders), name="ronda-tournament"
+                )
+                try:
+                    with interrupts_held():
+                        process.start()
+                except BaseException:
+                    link.close()
+                    raise
+            self._process = process
+            return link
+
+    def _listen(self, link: Connection) -> None:
+        while True:
+            try:
+                told = link.recv()
+            except (EOFError, OSError):  # it is gone, whatever it was about to say
+                return
+            self._on_loop(self._hear, told)
+
+    def _on_loop(self, call: Callable[..., None], *told: Told) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(call, *told)
+
+    def _leave(self) -> None:
+        if not self.done.done():
+            self.done.set_result(None)
