@@ -68,6 +68,17 @@ TEXTS: Final = {
     "TOO_MANY_STREAMS": "too many streams are open: close one, or try again later",
     "TOO_MANY_NAMES": "your account has used as many names of bots as it may: take one with --as",
     "HELLO_TIMEOUT": "the server waited too long for the first word: try again",
+    "BAD_TOURNAMENT": "no tournament can be played so: see `ronda tournament run --help`",
+    "TOURNAMENT_NOT_FOUND": "there is no such tournament: check its id, or list them with"
+    " `ronda tournament show --server`",
+    "TOURNAMENT_OVER": "the tournament is over",
+    "BOT_IS_REMOTE": "remote bots cannot take part in tournaments of a server yet: name bots that"
+    " are installed there",
+    "SANDBOX_MISSING": "the server does not enforce the sandbox, so nothing is rated there: leave"
+    " --rated out",
+    "TOO_MANY_TOURNAMENTS": "as many tournaments are open as the server allows: try again later",
+    "TOURNAMENT_TOO_LARGE": "it may come to more games than the server plays in one tournament: ask"
+    " for fewer blocks, rounds or bots",
     "DRAINING": "the server is shutting down: try again in a moment",
     "STORAGE_UNAVAILABLE": "the server cannot reach its storage: try again in a moment",
     "INTERNAL": "the server made a fault: please report it to those who run it",
@@ -78,6 +89,8 @@ _LIMITS: Final = {
     "bot_seats": "a remote bot of the match plays as many seats as it may: try again later",
     "account_bots": "as many bots of your account are connected as the server allows",
     "bots": "as many remote bots are connected as the server allows: try again later",
+    "account_tournaments": "as many tournaments of your account are open as the server allows:"
+    " cancel one, or try again later",
     "workers": "the bots of the match need more processes than the server has free:"
     " try again later",
 }

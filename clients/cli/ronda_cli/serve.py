@@ -95,6 +95,41 @@ if TYPE_CHECKING:
     help="Names of remote bots an account can have.",
 )
 @click.option(
+    "--max-tournaments",
+    type=click.IntRange(0),
+    default=100,
+    show_default=True,
+    help="Tournaments open at once.",
+)
+@click.option(
+    "--max-account-tournaments",
+    type=click.IntRange(0),
+    default=4,
+    show_default=True,
+    help="Tournaments of an account open at once.",
+)
+@click.option(
+    "--max-tournament-games",
+    type=click.IntRange(1),
+    default=100_000,
+    show_default=True,
+    help="Games that a tournament may come to.",
+)
+@click.option(
+    "--tournaments-at-once",
+    type=click.IntRange(0, 256),
+    default=2,
+    show_default=True,
+    help="Tournaments played at once; the others wait.",
+)
+@click.option(
+    "--tournament-workers",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    help="Processes that play each tournament.",
+)
+@click.option(
     "--bot-delay",
     type=click.FloatRange(0, 60),
     default=0.0,

@@ -9,9 +9,11 @@ import click
 from ronda_cli.lazy import LazyGroup
 
 COMMANDS: Final = {
-    "run": ("ronda_cli.tournament_run:run", "Play one on this machine, or on Dask."),
+    "run": ("ronda_cli.tournament_run:run", "Play one on this machine, on Dask or on a server."),
     "worker": ("ronda_cli.tournament_worker:worker", "Play games for others, over Dask."),
     "show": ("ronda_cli.tournament_show:show", "Tell how one stands."),
+    "watch": ("ronda_cli.tournament_watch:watch", "Follow one of a server as it is played."),
+    "cancel": ("ronda_cli.tournament_watch:cancel", "End one of yours on a server."),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from ronda_cli.stage import restoring
 
 if TYPE_CHECKING:
     from ronda_arena.tournament.run import Standing
+    from ronda_arena.tournament.spec import Spec
 
 
 @click.command()
@@ -22,9 +24,10 @@ if TYPE_CHECKING:
     "--out",
     "folder",
     type=click.Path(file_okay=False),
-    required=True,
     help="Where it is kept; a folder in which one was begun goes on.",
 )
+@options.server
+@tournament_wishes.key_file
 @tournament_wishes.asked
 @places.asked
 @click.option(
@@ -40,7 +43,9 @@ if TYPE_CHECKING:
 @options.plain
 def run(
     spec: str | None,
-    folder: str,
+    folder: str | None,
+    server: str | None,
+    key_file: str | None,
     executor: str | None,
     workers: int | None,
     scheduler: str | None,
@@ -52,12 +57,17 @@ def run(
 ) -> None:
     """Play a tournament on duplicate deals; what it shows is told with how sure it is.
 
-    SPEC is a TOML file with the same words as the flags, which come first. DIR then holds
-    records.jsonl for `ronda verify`, report.json, report.html and the state.
+    SPEC is a TOML file with the same words as the flags, which come first. With --out DIR it is
+    played here, and DIR then holds records.jsonl for `ronda verify`, report.json, report.html and
+    the state. Without, a server (--server, --key-file) plays it, and it is watched from here.
 
     The same command on the same folder goes on after any interruption, and --out alone does too.
     With a seed the results are the same however often it was interrupted, and wherever it ran.
     """
+    if folder is None:
+        local = {"--executor": executor, "--workers": workers, "--scheduler": scheduler}
+        _on_a_server(server, key_file, tournament_wishes.wanted(spec, asked), local, output, plain)
+        return
     from ronda_arena.isolation import IsolationError  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament import store  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.deliver import deliver  # noqa: PLC0415 -- not for `--help`
@@ -96,6 +106,26 @@ def run(
         raise Failure(f"{problem}; go on with: {again}", ExitCode.UNREACHABLE) from None
     except IsolationError as problem:
         raise Failure(str(problem), ExitCode.REFUSED) from None
+
+
+def _on_a_server(
+    server: str | None,
+    key_file: str | None,
+    wanted: Spec | None,
+    local: Mapping[str, object],
+    output: str,
+    plain: bool,
+) -> None:
+    """Let a server play what is wanted, and watch it."""
+    from ronda_cli import tournament_served  # noqa: PLC0415 -- not for `--help`
+
+    if not server:
+        raise click.UsageError("say where it is kept, --out DIR, or who plays it, --server")
+    if given := [flag for flag, value in local.items() if value is not None]:
+        raise click.UsageError(f"{given[0]} is for what is played here, with --out")
+    if wanted is None:
+        raise click.UsageError("name who takes part: --bots random,greedy,careful")
+    tournament_served.create(server, key_file, wanted, output, plain)
 
 
 class _Progress:

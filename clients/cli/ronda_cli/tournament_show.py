@@ -11,14 +11,46 @@ from ronda_cli.output import ExitCode, Failure
 
 
 @click.command()
-@click.argument("folder", type=click.Path(file_okay=False, exists=True))
+@click.argument("which", metavar="[DIR|ID]", required=False)
+@options.server
+@click.option(
+    "--records",
+    type=click.Path(dir_okay=False),
+    help="Of a server: write the records that it tells by now to this file.",
+)
 @options.output("table", "json", "jsonl", "csv")
 @options.plain
-def show(folder: str, output: str, plain: bool) -> None:
-    """Tell how the tournament in FOLDER stands.
+def show(
+    which: str | None, server: str | None, records: str | None, output: str, plain: bool
+) -> None:
+    """Tell how the tournament in the folder DIR stands, or with --server the one of this ID.
 
-    It may be played at the same time: what is told is what was on disk a moment ago.
+    It may be played at the same time: what is told is what was on disk a moment ago. With --server
+    alone the tournaments of the server are listed, the newest first.
     """
+    if which is None or not Path(which).is_dir():
+        _of_a_server(which, server, records, output, plain)
+    elif records is not None:
+        raise click.UsageError(f"the records are in {Path(which) / 'records.jsonl'}")
+    else:
+        _of_a_folder(which, output, plain)
+
+
+def _of_a_server(
+    which: str | None, server: str | None, records: str | None, output: str, plain: bool
+) -> None:
+    from ronda_cli import tournament_served  # noqa: PLC0415 -- not for `--help`
+
+    if not server:
+        what = f"there is no folder {which}" if which else "name the folder of a tournament"
+        raise click.UsageError(f"{what}, or give --server for those of a server")
+    if which is None:
+        tournament_served.show_all(server, output)
+    else:
+        tournament_served.show(server, which, records, output, plain)
+
+
+def _of_a_folder(folder: str, output: str, plain: bool) -> None:
     from ronda_arena.tournament.deliver import summary  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.run import Run  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.store import Folder, StoreError  # noqa: PLC0415 -- not for `--help`

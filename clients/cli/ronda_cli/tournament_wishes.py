@@ -18,6 +18,13 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 _FORMATS: Final = ("round-robin", "gauntlet", "swiss", "knockout", "list")
 
+key_file: Final = click.option(
+    "--key-file",
+    type=click.Path(dir_okay=False),
+    envvar="RONDA_KEY_FILE",
+    help="The file that holds the API key of your account on the server.",
+)
+
 _OPTIONS: Final = (
     click.option(
         "--bots", metavar="BOT,BOT,...", help="Who takes part; at four players also teams: a+b."
