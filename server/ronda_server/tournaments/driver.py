@@ -118,7 +118,8 @@ class _Teller:
         told = summary(self._kept, self.run)
         write_report(told, self._folder)
         now = time.monotonic()
-        self._next_report = now + max(_REPORT_SECONDS, _REPORT_PART * (now - began))
+        pause = max(_REPORT_SECONDS, _REPORT_PART * (now - began))
+        self._next_report = now + pause if told.blocks else 0.0  # the first block is told at once
         self._blocks = told.blocks
         self._link.send(Stood(*self.run.standing))
         self._link.send(Reported(told.blocks))
