@@ -46,15 +46,19 @@ def create(server: str, key_file: str | None, wanted: Spec, output: str, plain: 
         return await insist(lambda: client.create(wanted, request_id), where, out.note, patience)
 
     made = _ask(where, key, make)
-    out.note(f"{made['id']} is dealt from a secret with the commitment {made['commitment']}")
-    watch(server, made["id"], output, plain)
+    promised = f"{made['id']} is dealt from a secret with the commitment {made['commitment']}"
+    watch(server, made["id"], output, plain, first=promised)
 
 
-def watch(server: str | None, tournament: str, output: str, plain: bool) -> None:
-    """Follow a tournament to its end, and tell what it came to."""
+def watch(
+    server: str | None, tournament: str, output: str, plain: bool, *, first: str = ""
+) -> None:
+    """Follow a tournament to its end, and tell what it came to; say something first."""
     where = target(server)
     again = out.command("ronda", "tournament", "watch", tournament, "--server", where.given)
     try:
+        if first:
+            out.note(first)
         _ask(where, "", lambda client: _follow(client, tournament))
     except TerminatedError:
         raise
