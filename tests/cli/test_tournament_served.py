@@ -75,7 +75,7 @@ def test_a_tournament_is_made_followed_and_told_as_a_local_one_is(served: Served
     told = json.loads(served.out)
     assert told["state"] == "finished"
     assert (told["blocks"], told["planned"], told["games"]) == (6, 6, 12)
-    assert [row["entrant"] for row in told["ratings"]][0].endswith("@1.0.0")
+    assert told["ratings"][0]["entrant"].endswith("@1.0.0")
     assert len(told["pairs"]) == 3
     assert told["commitment"] in served.err
     assert served.id in served.err

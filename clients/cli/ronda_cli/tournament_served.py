@@ -166,7 +166,7 @@ def _tell(progress: out.Progress, news: Far | Stands, after: int) -> int:
 
 def _key(key_file: str | None) -> str:
     if not key_file:
-        raise click.UsageError("name the file of your API key: --key-file (or RONDA_KEY_FILE)")
+        raise click.UsageError("name the file of your API key: --key-file")
     return read_token(Path(key_file), "key")
 
 

@@ -21,7 +21,6 @@ _FORMATS: Final = ("round-robin", "gauntlet", "swiss", "knockout", "list")
 key_file: Final = click.option(
     "--key-file",
     type=click.Path(dir_okay=False),
-    envvar="RONDA_KEY_FILE",
     help="The file that holds the API key of your account on the server.",
 )
 
