@@ -118,10 +118,10 @@ class SqliteLog:
         """Return entries of the public list, the oldest first."""
         return await _read_on_thread(self._commitments, after, count)
 
-    async def unused_scopes(self, kind: str) -> list[tuple[str, str]]:
-        """Return scope and commitment of those of a kind that nobody has taken, the oldest first.
+    async def unused_scopes(self, kind: str = "") -> list[tuple[str, str]]:
+        """Return scope and commitment of those that nobody has taken, the oldest first.
 
-        `kind` is what such a scope begins with.
+        `kind` is what such a scope begins with; empty: all of them.
         """
         return await _read_on_thread(self._unused, kind)
 

@@ -23,7 +23,6 @@ from ronda_bots.registry import Registry
 from ronda_server import identity
 from ronda_server.app import Config, Server
 from ronda_server.hosting import Host
-from ronda_server.services.bots import BotService
 from ronda_server.services.matches import MatchService
 
 T = TypeVar("T")
@@ -196,7 +195,7 @@ class Inside(Server):
     def __init__(self, config: Config, registry: Registry) -> None:
         super().__init__(config, registry, InProcess())
 
-    async def _listen(self, matches: MatchService, bots: BotService) -> None:
+    async def _listen(self, matches: MatchService, *_: Any) -> None:
         self.matches = matches
 
 

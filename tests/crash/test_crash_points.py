@@ -88,5 +88,5 @@ def test_servers_that_start_at_once_agree_on_one_key_and_one_schema(tmp_path: Pa
             made = sqlite3.connect(file)
             made.execute("PRAGMA journal_mode = WAL")  # which two cannot set in the same moment
             made.close()
-            assert {*threads.map(lambda _, file=file: database.upgrade(file), range(4))} == {"0002"}
+            assert {*threads.map(lambda _, file=file: database.upgrade(file), range(4))} == {"0003"}
     assert len(list(tmp_path.glob("*.key*"))) == 10
