@@ -66,8 +66,6 @@ _SERVED: Final = {
     for module in (match_service_pb2, bot_service_pb2, tournament_service_pb2, admin_service_pb2)
     for service in module.DESCRIPTOR.services_by_name.values()
 }
-_TOURNAMENTS_AHEAD: Final = 16
-"""Commitments for tournaments that are made at a time."""
 _ADMIN: Final = "ronda.admin.v1.AdminService"
 _SERVICES: Final = tuple(name for name in _SERVED if name != _ADMIN)
 _OPTIONS: Final = (
@@ -218,7 +216,7 @@ class Server:
     async def _hall(self, log: SqliteLog, database_path: Path) -> Hall:
         """Return the tournaments, which are kept beside the database."""
         config = self._config
-        promises = Promises(log, TOURNAMENT, _TOURNAMENTS_AHEAD)
+        promises = Promises(log, TOURNAMENT)
         await promises.open()
         limits = Limits(
             config.max_tournaments,

@@ -23,17 +23,17 @@ MATCH: Final = "m-"
 TOURNAMENT: Final = "t-"
 """What the scopes of a kind begin with."""
 
-_AHEAD: Final = 64
+_AHEAD: Final = {MATCH: 64, TOURNAMENT: 16}
 """Scopes made at a time, and kept in store at least by half."""
 
 
 class Promises:
     """The store of unused scopes of one server, of one kind."""
 
-    def __init__(self, log: SqliteLog, kind: str = MATCH, ahead: int = _AHEAD) -> None:
+    def __init__(self, log: SqliteLog, kind: str = MATCH) -> None:
         self._log = log
         self._kind = kind
-        self._ahead = ahead
+        self._ahead = _AHEAD[kind]
         self._unused: deque[tuple[str, str]] = deque()
 
     async def open(self) -> None:

@@ -55,6 +55,7 @@ class Store:
         async def announce() -> None:
             log = log_in_memory(self)(Path("none"))
             await commitments.Promises(log).open()
+            await commitments.Promises(log, commitments.TOURNAMENT).open()
 
         with (
             patch("os.urandom", chance.randbytes),

@@ -78,6 +78,11 @@ export enum ErrorReason {
    * Send the bytes of the commitment.
    */
   BAD_ENTROPY = 14,
+  /**
+   * BAD_TOURNAMENT - INVALID_ARGUMENT: the tournament cannot be played as it is described. Correct the field that
+   * BadRequest names.
+   */
+  BAD_TOURNAMENT = 15,
   /** MESSAGE_TOO_LARGE - RESOURCE_EXHAUSTED: the request is above 16 KiB. Send a smaller one; no retry helps. */
   MESSAGE_TOO_LARGE = 20,
   /**
@@ -99,6 +104,8 @@ export enum ErrorReason {
   BOT_NOT_FOUND = 31,
   /** KEY_NOT_FOUND - NOT_FOUND: there is no such API key. Ask ListKeys. */
   KEY_NOT_FOUND = 32,
+  /** TOURNAMENT_NOT_FOUND - NOT_FOUND: there is no such tournament. Check the id, or ask ListTournaments. */
+  TOURNAMENT_NOT_FOUND = 33,
   /** NOT_YOUR_TURN - FAILED_PRECONDITION: another seat is to play. Wait for your turn on the stream. */
   NOT_YOUR_TURN = 40,
   /** CARD_NOT_HELD - FAILED_PRECONDITION: the seat does not hold this card. Play one of its hand. */
@@ -156,6 +163,18 @@ export enum ErrorReason {
    * left and they are over.
    */
   BOT_NAME_IN_USE = 57,
+  /** TOURNAMENT_OVER - FAILED_PRECONDITION: the tournament has ended. Read what it came to with GetStandings. */
+  TOURNAMENT_OVER = 58,
+  /**
+   * BOT_IS_REMOTE - FAILED_PRECONDITION: the bot is a remote one, and those cannot take part in tournaments yet.
+   * Name bots that are installed on the server.
+   */
+  BOT_IS_REMOTE = 59,
+  /**
+   * SANDBOX_MISSING - FAILED_PRECONDITION: this server does not enforce the sandbox, without which nothing is rated.
+   * Ask for what is not rated, or another server.
+   */
+  SANDBOX_MISSING = 60,
   /**
    * STALE_SEQUENCE - ABORTED: the decision was made on an old state. The metadata holds the current number as
    * `sequence`: look at what happened and decide again.
@@ -186,6 +205,16 @@ export enum ErrorReason {
    * in the metadata. Use one of them; no retry helps.
    */
   TOO_MANY_NAMES = 82,
+  /**
+   * TOO_MANY_TOURNAMENTS - RESOURCE_EXHAUSTED: the limit that the metadata names as `limit` is reached. Cancel another
+   * tournament, or retry after the delay in RetryInfo.
+   */
+  TOO_MANY_TOURNAMENTS = 83,
+  /**
+   * TOURNAMENT_TOO_LARGE - RESOURCE_EXHAUSTED: the tournament may come to more games than the server plays in one. Ask for
+   * fewer blocks, rounds or entrants; no retry helps.
+   */
+  TOURNAMENT_TOO_LARGE = 84,
   /** HELLO_TIMEOUT - DEADLINE_EXCEEDED: Hello did not come within ten seconds. Connect again. */
   HELLO_TIMEOUT = 85,
   /** DRAINING - UNAVAILABLE: this server is shutting down. Retry with the same request id; another one answers. */

@@ -34,7 +34,7 @@ export const protobufFileName = "ronda/v1/match_service.proto";
 export interface Commitment {
   /** The number of the entry, from 1 and without a gap. */
   number: number;
-  /** What its secret deals for: the id of a match, made ahead. */
+  /** What its secret deals for: the id of a match or of a tournament, made ahead. */
   scope: string;
   /** What the server committed to: 64 lower-case hex digits. */
   commitment: string;
@@ -42,7 +42,7 @@ export interface Commitment {
    * How it ended: `unused`, `finished`, `forfeited`, `cancelled` or another word in lower case.
    *
    * Empty in the entry that announces the commitment. How it ended is told by a later entry for
-   * the same scope; until then its match is open or runs.
+   * the same scope; until then its match or tournament is open or runs.
    */
   ending: string;
   /**
