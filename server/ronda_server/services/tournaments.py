@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import grpc
 
+from ronda.v1 import tournament_pb2, tournament_service_pb2_grpc
 from ronda.v1 import tournament_service_pb2 as pb
-from ronda.v1 import tournament_service_pb2_grpc
 from ronda_arena.isolation import Level
 from ronda_arena.tournament.spec import Isolation
 from ronda_server.accounts import Accounts
@@ -20,6 +21,7 @@ from ronda_server.services.checks import request_of
 from ronda_server.services.paging import page_size
 from ronda_server.tournaments import messages
 from ronda_server.tournaments.asked import most_games, plan_of
+from ronda_server.tournaments.book import Row
 from ronda_server.tournaments.hall import Hall
 from ronda_server.tournaments.live import Tournament
 
@@ -71,11 +73,14 @@ class TournamentService(tournament_service_pb2_grpc.TournamentServiceServicer):
         size = page_size(request.page_size)
         below = int(self._page(request.page_token, "tournaments:") or 0)
         rows = await self._hall.book.listed(below, size + 1)
-        told = [
-            messages.stored(row) if row.over else messages.tournament(await self._hall.find(row.id))
-            for row in rows[:size]
-        ]
-        shown = messages.fitting(told, _PAGE_BYTES)
+        shown: list[tournament_pb2.Tournament] = []
+        room = _PAGE_BYTES
+        for row in rows[:size]:
+            told = await self._told(row)
+            room -= told.ByteSize()
+            if shown and room < 0:
+                break
+            shown.append(told)
         more = len(rows) > len(shown)
         token = self._keys.page(f"tournaments:{rows[len(shown) - 1].number}") if more else ""
         return pb.ListTournamentsResponse(tournaments=shown, next_page_token=token)
@@ -111,7 +116,7 @@ class TournamentService(tournament_service_pb2_grpc.TournamentServiceServicer):
     ) -> pb.GetStandingsResponse:
         """Return what a tournament has come to."""
         one = await self._find(request.tournament_id)
-        told = messages.standings(one, pairs=request.include_pairs)
+        told = await self._standings(one) if request.include_pairs else messages.brief(one)
         return pb.GetStandingsResponse(standings=told)
 
     async def WatchTournament(
@@ -125,6 +130,19 @@ class TournamentService(tournament_service_pb2_grpc.TournamentServiceServicer):
                 yield messages.frame(one, update, self._host.now())
         finally:
             self._host.metrics.watchers.dec()
+
+    async def _standings(self, one: Tournament) -> tournament_pb2.Standings:
+        """Return all that a tournament has come to; of many entrants it takes a while to make."""
+        kept = one.shown
+        if kept is None or kept[:2] != (one.audience.sequence, one.state):
+            key = one.audience.sequence, one.state
+            kept = one.shown = *key, await asyncio.to_thread(messages.standings, one, pairs=True)
+        return kept[2]
+
+    async def _told(self, row: Row) -> tournament_pb2.Tournament:
+        if row.over:
+            return messages.stored(row)
+        return messages.tournament(await self._hall.find(row.id))
 
     def _account(self, method: str, context: _Context) -> str:
         token = bearer(_PREFIX + method, context.invocation_metadata())

@@ -5,6 +5,7 @@ The one room that knows how they are stored; their games are kept by the arena, 
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from typing import Any, Final, NamedTuple
 
@@ -98,7 +99,7 @@ class Book:
         """Add a tournament together with the request that makes it."""
         values = (plan.id, name, account, OPEN, created, commitment, _dump(plan))
 
-        def work(connection: sqlite3.Connection) -> Row:
+        def work(connection: sqlite3.Connection) -> tuple[Any, ...]:
             connection.execute(
                 "INSERT INTO tournament (id, name, account, state, created, commitment, plan)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -107,7 +108,7 @@ class Book:
             _keep(connection, account, plan.id, request)
             return _rows(connection, "id = ?", (plan.id,))[0]
 
-        return await self._log.submit(work)
+        return _row(await self._log.submit(work))
 
     async def end(
         self, row: Row, state: str, ended: int, progress: Progress, request: Request | None = None
@@ -118,7 +119,7 @@ class Book:
         """
         ending = CANCELLED if state == "cancelled" else FINISHED
 
-        def work(connection: sqlite3.Connection) -> Row:
+        def work(connection: sqlite3.Connection) -> tuple[Any, ...]:
             changed = connection.execute(
                 "UPDATE tournament SET state = ?, ended = ?, progress = ?"
                 " WHERE id = ? AND state = ?",
@@ -130,10 +131,11 @@ class Book:
                     _keep(connection, row.account, row.id, request)
             return _rows(connection, "id = ?", (row.id,))[0]
 
-        return await self._log.submit(work)
+        return _row(await self._log.submit(work))
 
     async def _read(self, where: str, *values: Any) -> list[Row]:
-        return await self._log.submit(lambda connection: _rows(connection, where, values))
+        found = await self._log.submit(lambda connection: _rows(connection, where, values))
+        return await asyncio.to_thread(lambda: [_row(one) for one in found])  # plans may be long
 
 
 def _keep(
@@ -146,9 +148,11 @@ def _keep(
     )
 
 
-def _rows(connection: sqlite3.Connection, where: str, values: tuple[Any, ...]) -> list[Row]:
+def _rows(
+    connection: sqlite3.Connection, where: str, values: tuple[Any, ...]
+) -> list[tuple[Any, ...]]:
     query = f"SELECT {_COLUMNS} FROM tournament WHERE {where}"  # noqa: S608 # nothing from outside
-    return [_row(found) for found in connection.execute(query, values)]
+    return connection.execute(query, values).fetchall()
 
 
 def _row(found: tuple[Any, ...]) -> Row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+from ronda.v1.tournament_pb2 import Standings
 from ronda_server.tournaments.audience import CANCELLED, OVER, Audience
 from ronda_server.tournaments.book import Progress, Row, before_the_first
 from ronda_server.tournaments.drive import Drive
@@ -14,6 +15,9 @@ from ronda_server.tournaments.told import Stood
 WAITING: Final = "waiting"
 RUNNING: Final = "running"
 HALTED: Final = "halted"
+
+Shown = tuple[int, str, Standings]
+"""Standings, and of which number and state they are."""
 
 
 class Tournament:
@@ -32,6 +36,9 @@ class Tournament:
         self.drive: Drive | None = None
         self.stood: Stood | None = None
         """What its driver has said last of how far it is."""
+        self.brief: Shown | None = None
+        self.shown: Shown | None = None
+        """The last report as it is shown: without pairs, and with them."""
         self.failures = 0
         """Drivers in a row that ended without a report."""
         self.lock = asyncio.Lock()

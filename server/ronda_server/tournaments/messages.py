@@ -133,6 +133,15 @@ def _progress(told: Progress, sequence: int) -> tournament_pb2.TournamentProgres
     )
 
 
+def brief(one: Tournament) -> tournament_pb2.Standings:
+    """Return what a tournament has come to without its pairs, made once for all that watch."""
+    kept = one.brief
+    if kept is None or kept[:2] != (one.audience.sequence, one.state):
+        key = one.audience.sequence, one.state
+        kept = one.brief = *key, standings(one, pairs=False)
+    return kept[2]
+
+
 def standings(one: Tournament, *, pairs: bool) -> tournament_pb2.Standings:
     """Return what a tournament has come to, by its last report."""
     sequence = one.audience.sequence
@@ -275,7 +284,7 @@ def frame(one: Tournament, update: audience.Update, now: int) -> WatchTournament
     message = WatchTournamentResponse(sent_time=convert.timestamp(now))
     match update:
         case audience.Standing():
-            message.standings.CopyFrom(standings(one, pairs=False))
+            message.standings.CopyFrom(brief(one))
         case audience.Moved(progress):
             message.progress.CopyFrom(_progress(progress, one.audience.sequence))
         case audience.Quiet(sequence):

@@ -32,6 +32,7 @@ from ronda_core.commitments import Commitments, Listed
 from ronda_core.record import read
 from ronda_core.verify import verify
 from ronda_server.errors import Reason
+from ronda_server.tournaments import hall
 
 ENDED = pb.TournamentStreamEnded
 
@@ -214,19 +215,25 @@ async def test_lists_hold_every_tournament_once_the_newest_first(start: Any) -> 
     assert found[4] == await ann.get(made[0])
 
 
-async def test_a_tournament_waits_while_a_bot_of_it_is_not_installed(
-    start: Any, registry: Registry
+async def test_a_tournament_waits_while_a_bot_of_it_is_not_installed_and_then_goes_on(
+    start: Any, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(hall, "_AGAIN_SECONDS", 0.01)
     client = await start(tournaments_at_once=0)
-    made = await (await caller(client)).create()
+    first = await caller(client)
+    made, other = await first.create(blocks=1), await first.create()
     await stop(client)
     fewer = Registry(tuple(bot for bot in registry.bots if bot.name != "greedy"), ())
     client = await start(bots=fewer)
     ann = await caller(client)
-    halted = await ann.get(made.id)
-    while halted.state == STATE.STATE_RUNNING or halted.state == STATE.STATE_WAITING:
-        halted = await ann.get(made.id)
-    assert (halted.state, halted.problem) == (STATE.STATE_HALTED, STATE.PROBLEM_BOT_MISSING)
-    assert (await ann.cancel(made.id)).state == STATE.STATE_CANCELLED
-    assert (await ann.standings(made.id)).state == STATE.STATE_CANCELLED
-    assert await ann.games(made.id) == []
+    async with asyncio.timeout(20):
+        while (halted := await ann.get(made.id)).state != STATE.STATE_HALTED:
+            assert halted.state == STATE.STATE_WAITING
+    assert halted.problem == STATE.PROBLEM_BOT_MISSING
+    assert (await ann.cancel(other.id)).state == STATE.STATE_CANCELLED
+    assert (await ann.standings(other.id)).state == STATE.STATE_CANCELLED
+    assert await ann.games(other.id) == []
+    client.server.host.registry = registry
+    told = await ann.watched(made.id)
+    assert told[-1].ended.reason == ENDED.REASON_OVER
+    assert (await ann.get(made.id)).state == STATE.STATE_FINISHED
