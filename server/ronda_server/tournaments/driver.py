@@ -32,7 +32,7 @@ _STAND_SECONDS: Final = 0.5
 """Between two words on how far it is."""
 _REPORT_SECONDS: Final = 1.0
 """Between two reports, at least."""
-_REPORT_PART: Final = 20
+_REPORT_PART: Final = 10
 """And so many times as long as the last one took to make."""
 _LEAVE_SECONDS: Final = 10.0
 """For the process that had the folder before, whose server was killed."""

@@ -289,8 +289,9 @@ class Hall:
             self._tally(one.stood, told)
             one.stand(told)
         elif isinstance(told, Reported):
+            if told.blocks > one.counted:  # it gets on, whatever became of the drivers before
+                one.failures = 0
             await self._read(one)
-            one.failures = 0
 
     def _tally(self, before: Stood | None, now: Stood) -> None:
         """Count what has happened since the driver's last word."""

@@ -40,7 +40,7 @@ class Tournament:
         self.shown: Shown | None = None
         """The last report as it is shown: without pairs, and with them."""
         self.failures = 0
-        """Drivers in a row that ended without a report."""
+        """Drivers in a row that ended before another block was over."""
         self.lock = asyncio.Lock()
         """Of who would end it."""
 

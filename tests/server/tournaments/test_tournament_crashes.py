@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import operator
 import os
 import signal
 import subprocess
@@ -14,10 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import pytest
 from tests.server.conftest import bearer, config, request_id
 from tests.server.scraping import scrape
+from tests.server.tables import until
 from tests.server.tournaments.callers import (
     LONG,
+    STATE,
     as_served,
     caller,
     contract_of,
@@ -36,8 +40,9 @@ from ronda_arena.seating import InProcess
 from ronda_arena.tournament.store import Folder
 from ronda_bots.registry import Registry
 from ronda_server.app import Server
+from ronda_server.tournaments import drive, hall, live
 
-BLOCKS = 100
+BLOCKS = 80
 """A pairing: of what is killed twice on its way."""
 
 
@@ -137,14 +142,14 @@ async def test_a_driver_that_is_killed_is_followed_by_another_and_no_game_counts
     made = await ann.create(blocks=LONG)
     stream = ann.watch(made.id)
     first = await read_until(stream, counts)
-    drive = client.server.hall._open[made.id].drive
-    assert drive
-    os.kill(drive.pid, signal.SIGKILL)
+    killed = client.server.hall._open[made.id].drive
+    assert killed
+    os.kill(killed.pid, signal.SIGKILL)
     seen = first.standings.progress.sequence
 
     # The same stream goes on: who watches is told nothing of it.
     more = await read_until(stream, lambda m: m.standings.progress.sequence > seen + 20)
-    assert client.server.hall._open[made.id].drive is not drive
+    assert client.server.hall._open[made.id].drive is not killed
     await ann.cancel(made.id)
     where = kept(tmp_path, made.id)
 
@@ -158,3 +163,18 @@ async def test_a_driver_that_is_killed_is_followed_by_another_and_no_game_counts
     assert len(done) == len(set(done)) >= 2 * more.standings.progress.blocks
     [twice] = [s.value for s in await scrape(client) if "games_twice_total" in s.name]
     assert twice == 0
+
+
+async def test_drivers_that_end_at_once_again_and_again_halt_a_tournament(
+    start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drive, "_live", operator.is_)  # which takes two, and says nothing
+    monkeypatch.setattr(hall, "_AT_ONCE", 1)
+    client = await start()
+    ann = await caller(client)
+    made = await ann.create()
+    one = await client.server.hall.find(made.id)
+    await until(lambda: one.state == live.HALTED)
+    halted = await ann.get(made.id)
+    assert (halted.state, halted.problem) == (STATE.STATE_HALTED, STATE.PROBLEM_WORKERS)
+    assert (await ann.cancel(made.id)).state == STATE.STATE_CANCELLED
