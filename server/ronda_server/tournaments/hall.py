@@ -15,8 +15,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 import structlog
+from sqlalchemy.exc import SQLAlchemyError
 
 from ronda_arena.tournament.spec import Plan
+from ronda_arena.tournament.store import StoreError
 from ronda_arena.tournament.tasks import Contract
 from ronda_bots.registry import BotNotFoundError, Registry
 from ronda_server.commitments import Promises
@@ -108,9 +110,13 @@ class Hall:
         """Return games of blocks that are over, in schedule order."""
         # Only what the last standing counts; once it is over, no process deals from its master.
         end, opened = one.counted, one.over
-        return await asyncio.to_thread(
-            folders.games, self._folder(one.id), after, end, count, opened=opened
-        )
+        try:
+            return await asyncio.to_thread(
+                folders.games, self._folder(one.id), after, end, count, opened=opened
+            )
+        except (StoreError, SQLAlchemyError) as problem:
+            _log.error("games cannot be read", tournament=one.id, problem=type(problem).__name__)
+            raise StorageError("the games of a tournament cannot be read") from problem
 
     async def _create(self, name: str, account: str, plan: Plan, request: Request) -> Row:
         async with self._one_at_a_time:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from tests.server.conftest import stop
+from tests.server.tables import refused
 from tests.server.tournaments.callers import Caller, caller, kept
 
 from ronda.v1 import tournament_service_pb2 as pb
@@ -23,6 +25,7 @@ from ronda_bots.registry import Registry
 from ronda_core.cards import CARDS
 from ronda_core.record import read
 from ronda_core.verify import verify
+from ronda_server.errors import Reason
 
 
 def play_a_block_and_a_half(where: Path, contract: Contract, registry: Registry) -> list[str]:
@@ -118,3 +121,29 @@ async def test_nothing_secret_is_in_what_a_server_prints_of_what_it_holds(
     deck = json.loads(listed[0].record)["hands"][0]["deck"]
     assert deck not in told + printed
     assert msgspec.json.encode(one.row.plan)
+
+
+async def test_games_that_somebody_has_changed_are_not_told(
+    start: Any, tmp_path: Path, registry: Registry
+) -> None:
+    client = await start(tournaments_at_once=0)
+    ann = await caller(client)
+    made = await ann.create()
+    row = await client.server.hall.book.find(made.id)
+    master = await client.server.host.log.master(made.id)
+    await stop(client)
+    where, contract = kept(tmp_path, made.id), Contract(row.plan, master)
+    await asyncio.to_thread(play_a_block_and_a_half, where, contract, registry)
+
+    def change() -> None:
+        with sqlite3.connect(where / "state.db") as database:
+            database.execute(
+                "UPDATE game SET record = replace(record, '\"score\": [', '\"score\": [9')"
+            )
+        database.close()
+
+    await asyncio.to_thread(change)
+    client = await start(tournaments_at_once=0)
+    ann = await caller(client)
+    with refused(Reason.STORAGE_UNAVAILABLE):
+        await ann.games(made.id)
