@@ -129,15 +129,30 @@ def test_a_file_says_the_same_as_flags_and_flags_come_first(
         (("--bots=random,greedy", "--executor=dask"), 2, "--scheduler"),
         (("--bots=random,greedy", "--workers=2", HERE), 2, "--workers"),
         (("--bots=random,greedy", "--rated", "--seed=1"), 2, "seed"),
+        (("--bots=random,greedy", "--rated", "--isolation=trusted"), 2, "sandbox"),
     ],
 )
-def test_what_cannot_be_played_is_said_and_makes_no_folder_to_stumble_over(
+def test_what_cannot_be_played_is_said_and_leaves_nothing_behind(
     run: Run, tmp_path: Path, flags: tuple[str, ...], code: int, problem: str
 ) -> None:
     result = play(run, tmp_path / "t", *flags)
     assert result.exit_code == code
     assert problem in result.stderr
-    assert play(run, tmp_path / "t", *SMALL).exit_code == 0
+    assert not (tmp_path / "t").exists()
+    (tmp_path / "t").mkdir()
+    assert play(run, tmp_path / "t", *flags).exit_code == code
+    assert not list((tmp_path / "t").iterdir())
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "report.json", "report.html"])
+def test_a_strangers_file_is_not_replaced(run: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    result = play(run, tmp_path, *SMALL)
+    assert result.exit_code == 2
+    assert name in result.stderr
+    assert "take another folder" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == "mine"
 
 
 def test_a_file_that_is_no_spec_is_told_with_its_name(run: Run, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -79,6 +80,10 @@ def place_of(executor: str | None, workers: int | None, scheduler: str | None) -
         raise click.UsageError("--executor dask and --scheduler belong together")
     if workers is not None and executor in ("dask", "in-process"):
         raise click.UsageError("--workers belong to the executor local")
+    if executor == "dask" and find_spec("distributed") is None:
+        raise Failure(
+            "games on Dask need the extra dask: pip install 'ronda[dask]'", ExitCode.USAGE
+        )
     count = workers or len(os.sched_getaffinity(0))
     if executor is None:
         executor = "local" if count > 1 else "in-process"

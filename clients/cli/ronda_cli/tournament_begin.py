@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -18,29 +18,60 @@ if TYPE_CHECKING:
     from ronda_bots.registry import Registry
 
 
-def tournament_of(
-    folder: Folder, wanted: Spec | None, home: Path | None = None
-) -> tuple[Store, Registry]:
+class Asked(NamedTuple):
+    """A tournament that can be played here, or goes on in its folder."""
+
+    spec: Spec | None
+    """None: the one that was begun there."""
+    registry: Registry | None
+    """The bots of the spec."""
+
+
+def checked(folder: Path, wanted: Spec | None, home: Path | None = None) -> Asked:
+    """Return what is asked for, or refuse it before anything is made or opened.
+
+    `home` is where bots are kept beside the environment.
+    """
+    from ronda_arena.tournament.files import STATE, strangers  # noqa: PLC0415 -- not for `--help`
+
+    if found := strangers(folder):
+        raise Failure(
+            f"{', '.join(found)} in {folder} would be replaced, and no tournament was begun there:"
+            " take another folder",
+            ExitCode.USAGE,
+        )
+    if wanted is None:
+        if not (folder / STATE).exists():
+            raise _nothing_there(folder)
+        return Asked(None, None)
+    names = [name for text in wanted.bots for name in text.split("+")]
+    registry = _registry(names, home)
+    _plan(wanted, registry, "")
+    return Asked(wanted, registry)
+
+
+def tournament_of(folder: Folder, asked: Asked, home: Path | None = None) -> tuple[Store, Registry]:
     """Return the tournament of the folder, begun now or before, and the bots that it needs.
 
-    Another one in its place is refused; without a wish it must be there. `home` is where bots are
-    kept beside the environment.
+    Another one in its place is refused; without a wish it must be there.
     """
     found = folder.find()
-    if wanted is not None:
-        names = [name for text in wanted.bots for name in text.split("+")]
-        registry = _registry(names, home)
-        store = _begin(folder, wanted, registry) if found is None else found
-        if found is not None:
-            _refuse_another(folder, found, wanted, registry)
-    elif found is not None:
+    wanted, registry = asked
+    if wanted is None or registry is None:
+        if found is None:
+            raise _nothing_there(folder.path)
         registry, store = _registry(found.plan.roster, home), found
+    elif found is None:
+        store = _begin(folder, wanted, registry)
     else:
-        raise click.UsageError(
-            f"there is no tournament in {folder.path}: say who takes part, with --bots"
-        )
+        _refuse_another(folder, found, wanted, registry)
+        store = found
     _tell_weakness(store.plan, registry)
     return store, registry
+
+
+def _nothing_there(folder: Path) -> click.UsageError:
+    return click.UsageError(f"there is no tournament in {folder}: say who takes part, with --bots")
 
 
 def _registry(names: Sequence[str], home: Path | None) -> Registry:

@@ -68,22 +68,23 @@ def run(
         local = {"--executor": executor, "--workers": workers, "--scheduler": scheduler}
         _on_a_server(server, key_file, tournament_wishes.wanted(spec, asked), local, output, plain)
         return
+    from ronda_cli.tournament_begin import checked, tournament_of  # noqa: PLC0415 -- not for `--help`
+
+    where = places.place_of(executor, workers, scheduler)
+    begun = checked(Path(folder), tournament_wishes.wanted(spec, asked), bots_dir)
     from ronda_arena.isolation import IsolationError  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament import store  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.deliver import deliver  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.executors import ExecutorError  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.run import Run  # noqa: PLC0415 -- not for `--help`
     from ronda_cli import tournament_told  # noqa: PLC0415 -- not for `--help`
-    from ronda_cli.tournament_begin import tournament_of  # noqa: PLC0415 -- not for `--help`
 
-    where = places.place_of(executor, workers, scheduler)
-    wanted = tournament_wishes.wanted(spec, asked)
     again = out.command(
         *("ronda", "tournament", "run", "--out", folder, *where.words, *options.bots_dir_again())
     )
     try:
         with store.claim(Path(folder)) as held, restoring():
-            kept, registry = tournament_of(held, wanted, bots_dir)
+            kept, registry = tournament_of(held, begun, bots_dir)
             progress = _Progress()
             played = Run(kept, tell=progress.step, patience=stall)
             try:

@@ -6,7 +6,6 @@ import json
 from bisect import bisect_left
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
 
 from ronda_arena.report.summary import (
     THOUGHT_CLASSES,
@@ -17,14 +16,11 @@ from ronda_arena.report.summary import (
     to_json,
 )
 from ronda_arena.tournament import records
+from ronda_arena.tournament.files import PAGE, RECORDS, REPORT
 from ronda_arena.tournament.run import Run
 from ronda_arena.tournament.store import Store
 from ronda_arena.tournament.tasks import Thought
 from ronda_core.fair import commitment
-
-RECORDS: Final = "records.jsonl"
-REPORT: Final = "report.json"
-PAGE: Final = "report.html"
 
 
 def summary(store: Store, run: Run) -> Summary:

@@ -174,6 +174,8 @@ def plan(spec: Spec, identity: Callable[[str], str], token: Callable[[], str]) -
     _check_count(spec, len(entrants))
     if spec.rated and spec.seed is not None:
         raise SpecError("a seed makes the deals known: what is rated has none", "rated")
+    if spec.rated and spec.isolation in ("trusted", "process"):
+        raise SpecError("what is rated runs in a sandbox: leave the isolation out", "isolation")
     if spec.stop.sequential is not None and (len(entrants) != 2 or spec.format != "round-robin"):
         problem = "a sequential test is about two entrants: name two, or take a precision"
         raise SpecError(problem, "stop")

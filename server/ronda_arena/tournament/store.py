@@ -18,7 +18,7 @@ from sqlalchemy import Engine, func, insert, select, tuple_
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from ronda_arena.database import StoreError, locked, sqlite, words
-from ronda_arena.tournament import schema
+from ronda_arena.tournament import files, schema
 from ronda_arena.tournament.entrants import seats
 from ronda_arena.tournament.results import Block, Game
 from ronda_arena.tournament.spec import Plan
@@ -275,7 +275,7 @@ class Folder:
     @property
     def state(self) -> Path:
         """The database."""
-        return self.path / "state.db"
+        return self.path / files.STATE
 
     def find(self) -> Store | None:
         """Return the tournament that is kept here, or None; `StoreError` if it cannot be read."""
