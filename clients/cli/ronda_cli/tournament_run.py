@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from ronda_cli.stage import restoring
 if TYPE_CHECKING:
     from ronda_arena.tournament.run import Standing
     from ronda_arena.tournament.spec import Spec
+    from ronda_arena.tournament.tasks import Task
 
 
 @click.command()
@@ -86,7 +88,14 @@ def run(
         with store.claim(Path(folder)) as held, restoring():
             kept, registry = tournament_of(held, begun, bots_dir)
             progress = _Progress()
-            played = Run(kept, tell=progress.step, patience=stall)
+
+            def stalled(tasks: Sequence[Task]) -> None:
+                progress.close()
+                words = tournament_told.stalled(kept.plan, tasks, stall)
+                out.fail(f"{words}; go on with: {again}")
+                os._exit(ExitCode.UNREACHABLE)  # what hangs would not let it end in another way
+
+            played = Run(kept, tell=progress.step, patience=stall, stalled=stalled)
             try:
                 if not played.ledger.over:
                     with out.aside(), where.make(kept.contract, registry) as place:

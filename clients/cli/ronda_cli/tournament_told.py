@@ -13,8 +13,11 @@ from ronda_cli.look import look
 if TYPE_CHECKING:
     from ronda_arena.report.summary import Summary
     from ronda_arena.tournament.run import Standing
+    from ronda_arena.tournament.spec import Plan
+    from ronda_arena.tournament.tasks import Task
 
-
+_MOST_WAITED: Final = 4
+"""Games that are named where they do not end."""
 _ASCII: Final = str.maketrans({"\u00b1": "+-", "\u2212": "-", "\u2013": "-", "\u2026": "..."})
 """For a terminal that knows no other letters."""
 
@@ -42,6 +45,33 @@ def how_far(standing: Standing) -> str:
     """Say how far a run has come that was interrupted."""
     of = f" of {standing.planned}" if standing.planned else ""
     return f"{standing.blocks}{of} blocks and {standing.games} games are over, and kept"
+
+
+def stalled(plan: Plan, tasks: Sequence[Task], seconds: float) -> str:
+    """Say which games have not ended for so long, and what to do about the bots in them."""
+    advice = "play it in another folder with a --clock"
+    if plan.isolation == "trusted":
+        advice += " and without --isolation=trusted"
+    elif plan.clock is not None:
+        advice = "every bot has a clock, so this is no bot's doing"
+    waited = f"no game has ended for {seconds:g} s"
+    if not tasks:
+        return f"{waited}; nothing is being played"
+    games = "; ".join(_under_way(plan, task) for task in tasks[:_MOST_WAITED])
+    more = len(tasks) - _MOST_WAITED
+    others = f"; and {more} more" if more > 0 else ""
+    return f"{waited}. Not over are {games}{others}. Where one of these bots hangs, {advice}"
+
+
+def _under_way(plan: Plan, task: Task) -> str:
+    entrants = [plan.entrants[at] for at in task.entrants]
+    bots = dict.fromkeys(name for one in entrants for name in one.members)
+    return f"{place(task.block, task.rotation)} ({', '.join(map(text.name, bots))})"
+
+
+def place(block: int, rotation: int) -> str:
+    """Name a game as its record does: blocks and rotations are counted from 0."""
+    return f"block {block}, rotation {rotation}"
 
 
 def _lines(summary: Summary, plain: bool) -> Iterator[str]:

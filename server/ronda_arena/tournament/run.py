@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import faulthandler
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from typing import Final, NamedTuple
 
 from ronda_arena.tournament.executors import Executor, ExecutorError
@@ -15,10 +15,13 @@ from ronda_arena.tournament.ledger import Ledger
 from ronda_arena.tournament.stops import stop_rule
 from ronda_arena.tournament.store import Store
 from ronda_arena.tournament.tasks import Task
+from ronda_arena.tournament.watch import Watch
 
 MOST_ATTEMPTS: Final = 20
 """At one game, before the machine is taken to be unfit."""
 
+_GRACE_SECONDS: Final = 5.0
+"""For who is told that it hangs, before what every thread does is printed."""
 _STDERR: Final = 2
 """The descriptor: whatever has taken the place of `sys.stderr` may have none."""
 
@@ -39,22 +42,33 @@ class Standing(NamedTuple):
 
 
 Tell = Callable[[Standing], None]
+Stalled = Callable[[Sequence[Task]], None]
+"""Called in a thread of its own with the games that are under way, the first begun first."""
 
 
 class Run:
     """One tournament that is played, or goes on."""
 
     def __init__(
-        self, store: Store, *, tell: Tell = lambda _: None, patience: float | None = None
+        self,
+        store: Store,
+        *,
+        tell: Tell = lambda _: None,
+        patience: float | None = None,
+        stalled: Stalled = lambda _: None,
     ) -> None:
         """Read how it stands.
 
-        `tell` is told after each few games. Where no game ends for `patience` seconds, something
-        of ours hangs: what every thread does is printed, and the process ends.
+        `tell` is told after each few games. Where no game ends for `patience` seconds, `stalled` is
+        told what is waited for. If it does not end the process, or cannot be called, that happens a
+        moment later: what every thread does is printed then.
         """
         self._store = store
         self._tell = tell
         self._patience = patience
+        self._stalled = stalled
+        self._watch: Watch | None = None
+        self._under_way: dict[tuple[int, int], Task] = {}
         self._games = 0
         self._lost = 0
         self._twice = 0
@@ -75,19 +89,24 @@ class Run:
 
     def play(self, executor: Executor) -> None:
         """Play what is left. Whatever ends it, what the store has is kept and not played again."""
-        try:
+        with ExitStack() as stack:
+            if self._patience is not None:
+                stack.callback(faulthandler.cancel_dump_traceback_later)
+                watch = Watch(self._patience, lambda: self._stalled([*self._under_way.values()]))
+                self._watch = stack.enter_context(watch)
             while not self.ledger.over:
                 self._play(executor, self._left())
                 while self._again and not self.ledger.over:
                     self._play(executor, self._lost_ones())
-        finally:
-            faulthandler.cancel_dump_traceback_later()
 
     def _play(self, executor: Executor, left: Iterator[Task]) -> None:
+        self._under_way.clear()
         self._wait()
-        with closing(executor.play(left)) as results:
+        with closing(executor.play(self._noted(left))) as results:
             for some in results:
                 self._wait()
+                for one in some:
+                    self._under_way.pop((one.task.block, one.task.rotation), None)
                 new = self._store.add(some)
                 self._twice += len(some) - len(new)
                 for one in new:
@@ -99,6 +118,12 @@ class Run:
                 self._tell(self.standing)
                 if self.ledger.over:
                     return
+
+    def _noted(self, left: Iterator[Task]) -> Iterator[Task]:
+        """Yield the tasks again, and keep in mind that they are under way."""
+        for task in left:
+            self._under_way[task.block, task.rotation] = task
+            yield task
 
     def _left(self) -> Iterator[Task]:
         """Yield the games of the round at hand that are not over, those that were lost first.
@@ -132,5 +157,7 @@ class Run:
         self._again.append(task._replace(attempt=task.attempt + 1))
 
     def _wait(self) -> None:
-        if self._patience is not None:
-            faulthandler.dump_traceback_later(self._patience, exit=True, file=_STDERR)
+        if self._patience is not None and self._watch is not None:
+            self._watch.heard()
+            last = self._patience + _GRACE_SECONDS
+            faulthandler.dump_traceback_later(last, exit=True, file=_STDERR)
