@@ -94,6 +94,7 @@ def test_the_same_seed_gives_the_same_in_another_folder_and_in_other_processes(
         (("--bots=random,careful",), "the bots were random@1.0.0, greedy@1.0.0"),
         (("--rules=cafe",), "rules was arabic and is now cafe"),
         (("--precision=1",), "stop was"),
+        (("--name=spring",), "and is now spring"),
     ],
 )
 def test_another_tournament_in_its_place_is_refused_and_nothing_is_lost(
@@ -163,6 +164,23 @@ def test_a_file_that_is_no_spec_is_told_with_its_name(run: Run, tmp_path: Path) 
         assert result.exit_code == 2
         assert "spec.toml" in result.stderr
         assert problem in result.stderr
+
+
+def test_two_seeded_tournaments_are_verified_together_and_one_twice_is_told_of_names(
+    whole: Path, run: Run, tmp_path: Path
+) -> None:
+    flags = ("--bots=careful,greedy", "--rules=arabic", "--blocks=1", "--seed=5", HERE)
+    assert play(run, tmp_path / "t", *flags).exit_code == 0
+    first, second = whole / "records.jsonl", tmp_path / "t" / "records.jsonl"
+    commitments = {
+        json.loads(path.read_text().split("\n")[0])["fair"]["commitment"]
+        for path in (first, second)
+    }
+    assert len(commitments) == 2
+    assert run("verify", str(first), str(second)).exit_code == 0
+    twice = run("verify", str(first), str(first))
+    assert twice.exit_code == 1
+    assert "two tournaments of one name are told apart by --name" in twice.stdout
 
 
 def test_csv_has_a_line_for_each_entrant(whole: Path, run: Run) -> None:

@@ -106,6 +106,8 @@ def _refuse_another(folder: Folder, found: Store, wanted: Spec, registry: Regist
     if plan.entrants != found.plan.entrants:
         then, now = (", ".join(one.name for one in which.entrants) for which in (found.plan, plan))
         changed.append(f"the bots were {then} and are now {now}")
+    if wanted.name is not None and plan.id != found.plan.id:
+        changed.append(f"the name was {found.plan.id} and is now {wanted.name}")
     if wanted.seed is not None and seeded_master(wanted.seed) != found.contract.master:
         changed.append("the seed was another one")
     if changed:

@@ -49,7 +49,10 @@ _OPTIONS: Final = (
         type=click.IntRange(1),
         help="Of a gauntlet: the first so many meet all others  [default: 1]",
     ),
-    click.option("--name", help="Part of the ids of its games  [default: tournament]"),
+    click.option(
+        "--name",
+        help="Begins the ids of its games  [default: tournament-, and what tells it from others]",
+    ),
     click.option("--seed", type=int, help="Make it repeatable; then nothing of it is rated."),
     click.option(
         "--clock", metavar="SECONDS[+BANK]", help="Time for a decision, and a bank a match."

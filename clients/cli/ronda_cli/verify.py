@@ -119,7 +119,10 @@ class _Judge:
         for where, name in names.items():
             first = self._told.setdefault(name, place)
             if first is not place:
-                return where, f"the same match stands at {first}: it counts once"
+                told = f"the same match stands at {first}: it counts once"
+                if record.tournament is not None:
+                    told += "; two tournaments of one name are told apart by --name"
+                return where, told
         return None
 
 

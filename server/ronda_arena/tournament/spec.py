@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -52,7 +53,8 @@ class Spec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_default
     bots: tuple[str, ...]
     """Names, or name@version; at four players also teams of two: ``careful+solver``."""
     format: Format = "round-robin"
-    name: _Name = "tournament"
+    name: _Name | None = None
+    """The first part of the ids of its games; None: `tournament` and what tells it from others."""
     rules: str = "playtash"
     players: Literal[2, 3, 4] = 2
     target: int | None = None
@@ -163,7 +165,8 @@ def plan(spec: Spec, identity: Callable[[str], str], token: Callable[[], str]) -
     """Return what `spec` comes to.
 
     `identity` finds the name@version that a name means, `token` makes the part of the id that
-    tells two tournaments without a seed apart. `SpecError` for what cannot be played.
+    tells two tournaments without a seed apart. Where there is a seed and no name, what is played
+    tells them apart. `SpecError` for what cannot be played.
     """
     rules = _rules(spec)
     entrants = tuple(_entrant(text, spec.players, identity) for text in spec.bots)
@@ -187,8 +190,8 @@ def plan(spec: Spec, identity: Callable[[str], str], token: Callable[[], str]) -
             Clock.parse(spec.clock)
         except ValueError as problem:
             raise SpecError(f"clock: {problem}", "clock") from None
-    return Plan(
-        id=spec.name if spec.seed is not None else f"{spec.name}-{token()}",
+    made = Plan(
+        id=spec.name or "tournament",
         format=spec.format,
         rules=spec.rules,
         players=spec.players,
@@ -206,6 +209,22 @@ def plan(spec: Spec, identity: Callable[[str], str], token: Callable[[], str]) -
         luck=spec.luck,
         stop=spec.stop,
     )
+    if spec.seed is None:
+        return msgspec.structs.replace(made, id=f"{made.id}-{token()}")
+    if spec.name is None:
+        return msgspec.structs.replace(made, id=f"{made.id}-{_digest(made)}")
+    return made
+
+
+def _digest(plan: Plan) -> str:
+    """Return a short name for who plays whom by which rules.
+
+    No seed goes into it: an id is public. And nothing that says how long it is played, how it is
+    run or what is measured: what has the same deals with more blocks or in a sandbox keeps them.
+    """
+    what = (plan.format, plan.rules, plan.players, plan.target, plan.length, plan.entrants)
+    how = (plan.rounds, plan.challengers, plan.pairings)
+    return sha256(msgspec.json.encode((what, how))).hexdigest()[:6]
 
 
 def _rules(spec: Spec) -> Settings:

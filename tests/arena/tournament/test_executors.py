@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from itertools import count
 from typing import Any
 
+import msgspec
 import pytest
 from tests.arena.tournament import farm as farms
 from tests.arena.tournament import plays
@@ -116,7 +117,8 @@ def test_a_bot_that_is_not_installed_is_named(make: Make) -> None:
 
 
 def test_what_may_not_be_played_like_that_is_no_lost_game(make: Make) -> None:
-    contract = plays.contract(isolation="trusted", seed=None, rated=True)
+    plan = msgspec.structs.replace(plays.contract(seed=None, rated=True).plan, isolation="trusted")
+    contract = Contract(plan, plays.MASTER)
     with (
         pytest.raises(IsolationError, match="what is rated runs in a sandbox"),
         make(contract, plays.registry()) as executor,

@@ -117,7 +117,7 @@ def test_every_record_is_proven_once_its_master_is_told(tmp_path: Path) -> None:
         record = read(line.replace('"start":""', '"start":"2026-01-01T00:00:00Z"'))
         assert record.fair is not None
         assert record.fair.master is None
-        assert record.fair.scope == f"tournament/{record.block}"
+        assert record.fair.scope == f"{of.id}/{record.block}"
         assert not verify(record).proven
 
 
