@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tests.bots.plugins import install
-from tests.cli.conftest import environment
+from tests.bots.plugins import importable, install
+from tests.cli.conftest import Run, environment
+
+from ronda_core.record import read
 
 BOTS = """
 import time
@@ -18,6 +21,10 @@ class Fine:
     version = "1"
     def __init__(self, seat, rng): pass
     def play(self, view): return view.hand[0]
+
+class Crash(Fine):
+    def play(self, view):
+        raise LookupError("the card " + str(view.hand[0]))
 
 class Hang(Fine):
     def play(self, view):
@@ -32,7 +39,7 @@ LOCAL = ("--executor=local", "--workers=2")
 def bots(tmp_path: Path) -> Path:
     """A folder in which bots are installed that break their contract."""
     folder = tmp_path / "site"
-    points = {name.lower(): f"fragile:{name}" for name in ("Fine", "Hang")}
+    points = {name.lower(): f"fragile:{name}" for name in ("Fine", "Crash", "Hang")}
     install(folder, "fragile", points, modules={"fragile": BOTS})
     return folder
 
@@ -56,3 +63,47 @@ def test_a_bot_that_hangs_is_told_with_its_games_and_with_what_to_do(
     assert "(hang@1, greedy@1.0.0)" in told
     assert "with a --clock and without --isolation=trusted; go on with: ronda tournament" in told
     assert not result.stdout
+
+
+@pytest.mark.parametrize("where", [(HERE,), LOCAL])
+@pytest.mark.parametrize("isolation", ["trusted", "auto"])
+def test_a_crash_is_told_once_with_its_place_and_the_command_that_shows_it(
+    tmp_path: Path, bots: Path, where: tuple[str, ...], isolation: str
+) -> None:
+    out = tmp_path / "t"
+    flags = ("--bots=crash,greedy", f"--isolation={isolation}", "--rules=cafe", "--hands=1")
+    result = played(bots, *flags, "--blocks=2", "--name=spring", f"--out={out}", "--seed=5", *where)
+    assert result.returncode == 0, result.stderr
+    (told,) = [line for line in result.stderr.splitlines() if "forfeits" in line]
+    assert told.startswith("crash@1 in seat ")
+    assert " forfeits block " in told
+    assert "crash: LookupError" in told
+    line = BOTS.splitlines().index('        raise LookupError("the card " + str(view.hand[0]))') + 1
+    assert f", at {bots / 'fragile.py'}:{line}; when the run has ended: ronda bots debug" in told
+    assert "the card" not in result.stderr
+    game = told.rpartition(" ")[2]
+    records = [read(line) for line in (out / "records.jsonl").read_text().splitlines()]
+    assert game in [record.id for record in records if record.fault]
+    database = (out / "state.db").read_bytes() + (out / "records.jsonl").read_bytes()
+    assert b"fragile.py" not in database
+
+
+def test_debug_and_replay_find_a_game_by_its_fault_and_by_its_id(
+    tmp_path: Path, bots: Path, run: Run
+) -> None:
+    records = tmp_path / "t" / "records.jsonl"
+    flags = ("--bots=fine,greedy,crash", "--rules=cafe", "--hands=1", "--blocks=1", "--seed=5")
+    assert played(bots, *flags, HERE, "--name=spring", f"--out={records.parent}").returncode == 0
+    faults = [bool(read(line).fault) for line in records.read_text().splitlines()]
+    first = faults.index(True)
+    assert first > 0
+    game = read(records.read_text().splitlines()[first]).id
+    with importable(bots):
+        told = run("bots", "debug", str(records), "--isolation=trusted", "-o", "json")
+        assert told.exit_code == 0, told.stderr
+        assert json.loads(told.stdout)["id"] == game
+    shown = run("replay", str(records), "--game", game).stdout
+    assert shown.startswith(f"Game {first + 1} of {len(faults)}, {game}: ")
+    missing = run("replay", str(records), "--game", "spring-7-7")
+    assert missing.exit_code == 2
+    assert f"holds {len(faults)} records: there is no --game spring-7-7" in missing.stderr

@@ -5,21 +5,16 @@ Here, on the author's own machine, may be told what no record and no log of a se
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
+from ronda_arena.whereabouts import frames, place_in, place_of
 from ronda_cli import output, text
 
 if TYPE_CHECKING:
     from ronda_arena.fault import BotFaultError
     from ronda_bots.registry import BotInfo
-
-_ARENA = "ronda_arena"
-_PLACE = re.compile(r'^  File "([^"]+)", line (\d+)', re.MULTILINE)
 
 
 class Blame:
@@ -41,7 +36,7 @@ class Blame:
         self._told.add(news)
         self._before()
         who = text.name(self._bots[seat].identity)
-        place = place_of(error) if error else _printed_place(fault.log)
+        place = place_in(fault)
         where = f", at {place}" if place else ""
         took = "" if fault.seconds is None else f", after {fault.seconds:.3f} s"
         more = "" if self._whole else "; --traceback shows more"
@@ -79,52 +74,6 @@ def _advice(fault: BotFaultError, bot: BotInfo) -> str:
     return f"; {advice}" if advice else ""
 
 
-def _frames(error: BaseException) -> list[tuple[FrameType, int]]:
-    """Return the frames of an exception and their lines, those of the arena aside."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    while frames and _package(frames[0][0]) == _ARENA:
-        del frames[0]
-    return frames
-
-
-def _package(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
-
-
-def place_of(error: BaseException) -> str:
-    """Return where the bot's own code was when it broke; empty where it had not begun."""
-    frames = _frames(error)
-    own = [(frame, line) for frame, line in frames if _package(frame) == _package(frames[0][0])]
-    if own:
-        frame, line = own[-1]
-        return f"{frame.f_code.co_filename}:{line}"
-    if isinstance(error, SyntaxError) and error.filename:
-        return f"{error.filename}:{error.lineno}"
-    return ""
-
-
-def _printed_place(log: bytes) -> str:
-    """Return where the bot's own code was when it broke, by the last traceback in its log."""
-    last = log.decode("utf-8", "replace").rpartition("Traceback (most recent call last)")[2]
-    found = [(file, line) for file, line in _PLACE.findall(last) if file[0] != "<"]
-    if not found:
-        return ""
-    try:
-        home = _package_of(Path(found[0][0]))
-    except OSError:  # it printed what is no file's name: this is a stranger's text
-        return ""
-    file, line = next(one for one in reversed(found) if Path(one[0]).is_relative_to(home))
-    return f"{file}:{line}"
-
-
-def _package_of(file: Path) -> Path:
-    """Return the folder of the outermost package that a file belongs to, or the file itself."""
-    home = file
-    while home.name and home.with_name("__init__.py").is_file():
-        home = home.parent
-    return home
-
-
 def told_of(fault: BotFaultError) -> list[str]:
     """Return the traceback of a crash, or the answer that was none."""
     error = fault.__cause__
@@ -135,8 +84,8 @@ def told_of(fault: BotFaultError) -> list[str]:
         return told or ["  it printed nothing"]
     if error is None:
         return [f"  it answered {_shown(fault.answer)}"]
-    frames = _frames(error)
-    skipped = sum(1 for _ in traceback.walk_tb(error.__traceback__)) - len(frames)
+    own = frames(error)
+    skipped = sum(1 for _ in traceback.walk_tb(error.__traceback__)) - len(own)
     start = error.__traceback__
     for _ in range(skipped):
         start = start.tb_next if start else None

@@ -51,7 +51,11 @@ class Answers:
 )
 @click.option("--declare", is_flag=True, help="The declaration of the batch of --play instead.")
 @click.option("--seat", type=int, help="Whose decision; without --play its first of the hand.")
-@click.option("--game", default="1", show_default=True, help="Which record: its number, or its id.")
+@click.option(
+    "--game",
+    help="Which record: its number, or its id  [default: the first; without --hand, --play and"
+    " --seat the first in which a bot has forfeited]",
+)
 @click.option("--bot", metavar="NAME", help="Ask this bot, not the one that sat there.")
 @click.option(
     "--repeat", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Ask so often."
@@ -66,7 +70,7 @@ def debug(
     play: str | None,
     declare: bool,
     seat: int | None,
-    game: str,
+    game: str | None,
     bot: str | None,
     repeat: int,
     isolation: str,
@@ -87,7 +91,7 @@ def debug(
     from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.isolation import Level  # noqa: PLC0415 -- not for `--help`
 
-    record = _record(file, game)
+    record = _record(file, game, forfeit=hand is None and play is None and seat is None)
     made = _decisions(record)
     at = pick(made, hand, play, declare=declare, seat=seat, forfeit=record.fault is not None)
     asked = [one for one in made[: made.index(at) + 1] if one.seat == at.seat]
@@ -107,22 +111,24 @@ def debug(
         out.note("the record shows no master: the bot was given other chance than it had then")
 
 
-def _record(file: str, game: str) -> Record:
-    """Return one record of a file, by its number or its id."""
-    count, found = 0, None
+def _record(file: str, game: str | None, *, forfeit: bool) -> Record:
+    """Return one record of a file, by its number or its id.
+
+    Without either it is the first, or with `forfeit` the first in which a bot has forfeited.
+    """
     try:
-        for count, line in enumerate(lines.records(file), 1):
-            if game == str(count) or (line.record and line.record.id == game):
-                found = line
-                break
+        if game is None and forfeit:
+            line, _, count = lines.first_fault(file)
+        else:
+            line, _, count = lines.one(file, game or "1")
     except Failure as failure:
         raise Failure(f"{file}: {failure}") from None
-    if found is None:
+    if line is None:
         many = "1 record" if count == 1 else f"{count} records"
-        raise Failure(f"{file} holds {many}: there is no --game {game}")
-    if found.record is None:
-        raise Failure(f"{file}:{found.number}: {found.problem}")
-    return found.record
+        raise Failure(f"{file} holds {many}: there is no --game {game or 1}")
+    if line.record is None:
+        raise Failure(f"{file}:{line.number}: {line.problem}")
+    return line.record
 
 
 def _decisions(record: Record) -> list[Decision]:

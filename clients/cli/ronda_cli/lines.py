@@ -32,16 +32,42 @@ def records(path: str) -> Iterator[Line]:
         yield _read(number, raw)
 
 
-def one(path: str, place: int) -> tuple[Line | None, int]:
-    """Return the record at a place in a file, the first being 1, and how many there are."""
-    found = None
+class Found(NamedTuple):
+    """One of the records of a file."""
+
+    line: Line | None
+    place: int
+    """The first is 1."""
+    of: int
+    """Records that the file holds, as far as it was read."""
+
+
+def one(path: str, wanted: str) -> Found:
+    """Return the record of a place in a file, or of an id."""
+    found, place = None, 0
     count = 0
     for count, (number, raw) in enumerate(_lines(path), 1):
         if count == 1 and (problem := _no_text(raw)):
-            return Line(number, None, problem), place
-        if count == place:
-            found = _read(number, raw)
-    return found, count
+            return Found(Line(number, None, problem), count, count)
+        if found is not None:
+            continue
+        here = wanted == str(count)
+        if not here and wanted.isdecimal() and wanted.encode() not in raw:
+            continue  # no need to read it: it is not its id
+        line = _read(number, raw)
+        if here or (line.record and line.record.id == wanted):
+            found, place = line, count
+    return Found(found, place, count)
+
+
+def first_fault(path: str) -> Found:
+    """Return the first record of a file in which a bot forfeits, or the first of all."""
+    first, count = None, 0
+    for count, line in enumerate(records(path), 1):
+        first = first or line
+        if line.record and line.record.fault is not None:
+            return Found(line, count, count)
+    return Found(first, 1, count)
 
 
 def _lines(path: str) -> Iterator[tuple[int, bytes]]:

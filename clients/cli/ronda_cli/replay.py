@@ -56,11 +56,11 @@ class _Replay(click.Command):
 
 @click.command(cls=_Replay)
 @click.argument("file", metavar="FILE")
-@click.option("--game", type=click.IntRange(1), default=1, show_default=True, help="Which record.")
+@click.option("--game", default="1", show_default=True, help="Which record: its number, or its id.")
 @click.option("--hand", type=click.IntRange(1), help="Start at this hand.")
 @click.option("--play", type=click.IntRange(0), help="Start after so many plays of it.")
 @options.plain
-def replay(file: str, game: int, hand: int | None, play: int | None, plain: bool) -> None:
+def replay(file: str, game: str, hand: int | None, play: int | None, plain: bool) -> None:
     """Step through a recorded match, with every hand open.
 
     Plays are told by their number in the hand, as --play and `ronda bots debug` take it: 0 is the
@@ -71,7 +71,7 @@ def replay(file: str, game: int, hand: int | None, play: int | None, plain: bool
 
     `ronda replay export MATCH --server HOST:PORT` gets the record of a match from a server.
     """
-    record, games = _find(file, game)
+    record, place, games = _find(file, game)
     scenes = perform(record)
     if play is not None and hand is None:
         hand = 1
@@ -80,7 +80,7 @@ def replay(file: str, game: int, hand: int | None, play: int | None, plain: bool
     if shown.screen and file != "-" and keys.available():
         _step(scenes, start)
     else:
-        _recite(record, scenes, start, f"Game {game} of {games}, " if games > 1 else "")
+        _recite(record, scenes, start, f"Game {place} of {games}, " if games > 1 else "")
 
 
 def perform(record: Record) -> list[Scene]:
@@ -100,10 +100,10 @@ def perform(record: Record) -> list[Scene]:
     return scenes
 
 
-def _find(file: str, game: int) -> tuple[Record, int]:
-    """Return one record of a file, and how many the file holds."""
+def _find(file: str, game: str) -> tuple[Record, int, int]:
+    """Return one record of a file, its place there, and how many the file holds."""
     try:
-        line, count = lines.one(file, game)
+        line, place, count = lines.one(file, game)
     except Failure as failure:
         raise Failure(f"{file}: {failure}") from None
     if line is None:
@@ -115,7 +115,7 @@ def _find(file: str, game: int) -> tuple[Record, int]:
     names, players = len(line.record.seats), line.record.players
     if names != players:
         raise Failure(f"{where}: seats: {names} names for {players} players")
-    return line.record, count
+    return line.record, place, count
 
 
 def _scene(record: Record, step: Step) -> Scene:

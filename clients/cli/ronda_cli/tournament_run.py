@@ -17,7 +17,7 @@ from ronda_cli.stage import restoring
 if TYPE_CHECKING:
     from ronda_arena.tournament.run import Standing
     from ronda_arena.tournament.spec import Spec
-    from ronda_arena.tournament.tasks import Task
+    from ronda_arena.tournament.tasks import Broken, Task
 
 
 @click.command()
@@ -78,12 +78,12 @@ def run(
     from ronda_arena.tournament import store  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.deliver import deliver  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.executors import ExecutorError  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.tournament.files import RECORDS  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.run import Run  # noqa: PLC0415 -- not for `--help`
     from ronda_cli import tournament_told  # noqa: PLC0415 -- not for `--help`
 
-    again = out.command(
-        *("ronda", "tournament", "run", "--out", folder, *where.words, *options.bots_dir_again())
-    )
+    kept_bots = options.bots_dir_again()
+    again = out.command(*("ronda", "tournament", "run", "--out", folder, *where.words, *kept_bots))
     try:
         with store.claim(Path(folder)) as held, restoring():
             kept, registry = tournament_of(held, begun, bots_dir)
@@ -95,7 +95,12 @@ def run(
                 out.fail(f"{words}; go on with: {again}")
                 os._exit(ExitCode.UNREACHABLE)  # what hangs would not let it end in another way
 
-            played = Run(kept, tell=progress.step, patience=stall, stalled=stalled)
+            def blame(task: Task, broken: Broken) -> None:
+                progress.close()
+                shown = ("ronda", "bots", "debug", str(held.path / RECORDS), *kept_bots)
+                out.note(tournament_told.broken(kept.plan, task, broken, shown))
+
+            played = Run(kept, tell=progress.step, patience=stall, stalled=stalled, blame=blame)
             try:
                 if not played.ledger.over:
                     with out.aside(), where.make(kept.contract, registry) as place:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ronda_arena.report.summary import Summary
     from ronda_arena.tournament.run import Standing
     from ronda_arena.tournament.spec import Plan
-    from ronda_arena.tournament.tasks import Task
+    from ronda_arena.tournament.tasks import Broken, Task
 
 _MOST_WAITED: Final = 4
 """Games that are named where they do not end."""
@@ -67,6 +67,21 @@ def _under_way(plan: Plan, task: Task) -> str:
     entrants = [plan.entrants[at] for at in task.entrants]
     bots = dict.fromkeys(name for one in entrants for name in one.members)
     return f"{place(task.block, task.rotation)} ({', '.join(map(text.name, bots))})"
+
+
+def broken(plan: Plan, task: Task, fault: Broken, shown: Sequence[str]) -> str:
+    """Say who broke where and why, and with what command it is shown when the records are there."""
+    where = place(task.block, task.rotation)
+    who = f"{text.name(fault.bot)} in seat {fault.seat}"
+    does = f"forfeits {where}" if fault.forfeits else f"breaks when {where} is over"
+    took = "" if fault.seconds is None else f", after {fault.seconds:.3f} s"
+    at = f", at {fault.place}" if fault.place else ""
+    advice = f"; {fault.advice}" if fault.advice else ""
+    told = f"{who} {does}: {fault.cause.value}: {fault.detail}{took}{at}{advice}"
+    if fault.forfeits:
+        game = f"{plan.id}-{task.block}-{task.rotation}"
+        told += f"; when the run has ended: {out.command(*shown, '--game', game)}"
+    return text.one_line(told)
 
 
 def place(block: int, rotation: int) -> str:

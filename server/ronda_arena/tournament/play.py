@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from typing import Final
 
+from ronda_arena.advice import about_fault
 from ronda_arena.clock import Clock
+from ronda_arena.fault import BotFaultError
 from ronda_arena.isolation import IsolationError, Level, WorkerLostError
 from ronda_arena.seating import InProcess, Isolated, Seating
 from ronda_arena.table import Place, play_match
@@ -19,15 +21,21 @@ from ronda_arena.tournament.entrants import Entrant, seats
 from ronda_arena.tournament.luck import deals, luck
 from ronda_arena.tournament.results import Blame, Game
 from ronda_arena.tournament.spec import Plan
-from ronda_arena.tournament.tasks import Contract, Played, Task, Thought
+from ronda_arena.tournament.tasks import Broken, Contract, Played, Task, Thought
+from ronda_arena.whereabouts import place_in
 from ronda_arena.worker.nursery import Nursery
 from ronda_bots.installed import OURS
 from ronda_bots.registry import BotInfo, Registry
 from ronda_core.fair import Dealer, Entry
+from ronda_core.match import Cause, Fault
 from ronda_core.record import Record, write
 
 Play = Callable[[Task], Played]
 
+_MOST_KINDS: Final = 1000
+"""Of faults: a bot chooses how the exceptions are called that it raises."""
+_LONGEST: Final = 500
+"""Characters of a place or of advice."""
 WEAK: Final = "RONDA_ALLOW_WEAK_ISOLATION"
 
 
@@ -43,12 +51,15 @@ def table(contract: Contract, registry: Registry) -> Iterator[Play]:
     rules = plan.settings
     clock = Clock.parse(plan.clock) if plan.clock else None
     roster = _entries(plan.entrants)
+    news = _News(bots)
     with seating(plan, tuple(bots.values())) as seated:
 
         def play(task: Task) -> Played:
             timed = TimedSeating(seated)
             began = time.perf_counter()
             at_table = [plan.entrants[at] for at in task.entrants]
+            seated_bots = seats(at_table, task.rotation, plan.players)
+            faults: list[tuple[int, BotFaultError]] = []
             if task.deal is None:
                 place, master = Place(plan.id, task.block, task.rotation), contract.master
                 entries = roster
@@ -59,7 +70,7 @@ def table(contract: Contract, registry: Registry) -> Iterator[Play]:
                 record = play_match(
                     game_id(place),
                     rules,
-                    [bots[name] for name in seats(at_table, task.rotation, plan.players)],
+                    [bots[name] for name in seated_bots],
                     master,
                     now=_now,
                     place=place,
@@ -67,6 +78,7 @@ def table(contract: Contract, registry: Registry) -> Iterator[Play]:
                     seating=timed,
                     clock=clock,
                     rated=plan.rated,
+                    on_fault=lambda seat, fault: faults.append((seat, fault)),
                 )
             except WorkerLostError as lost:
                 return Played(task, None, None, str(lost), seconds=time.perf_counter() - began)
@@ -78,9 +90,46 @@ def table(contract: Contract, registry: Registry) -> Iterator[Play]:
                 None,
                 tuple(map(_thought, timed.seats)),
                 time.perf_counter() - began,
+                news.of(faults, seated_bots, record.fault),
             )
 
         yield play
+
+
+class _News:
+    """Tells each kind of fault of each bot once."""
+
+    def __init__(self, bots: Mapping[str, BotInfo]) -> None:
+        self._bots = bots
+        self._told: set[tuple[str, Cause, str]] = set()
+
+    def of(
+        self,
+        faults: Iterable[tuple[int, BotFaultError]],
+        seated: Sequence[str],
+        forfeit: Fault | None,
+    ) -> tuple[Broken, ...]:
+        """Return what is new in the faults of a game."""
+        found = []
+        for seat, fault in faults:
+            bot = seated[seat]
+            kind = bot, fault.cause, fault.detail
+            if kind in self._told or len(self._told) >= _MOST_KINDS:
+                continue
+            self._told.add(kind)
+            place, advice = place_in(fault), about_fault(fault, self._bots[bot])
+            forfeits = forfeit is not None and forfeit.seat == seat
+            found.append(
+                Broken(
+                    seat,
+                    *kind,
+                    fault.seconds,
+                    place[:_LONGEST],
+                    advice[:_LONGEST],
+                    forfeits=forfeits,
+                )
+            )
+        return tuple(found)
 
 
 @contextmanager

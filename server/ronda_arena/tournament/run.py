@@ -14,8 +14,9 @@ from ronda_arena.tournament.formats.choice import format_of
 from ronda_arena.tournament.ledger import Ledger
 from ronda_arena.tournament.stops import stop_rule
 from ronda_arena.tournament.store import Store
-from ronda_arena.tournament.tasks import Task
+from ronda_arena.tournament.tasks import Broken, Played, Task
 from ronda_arena.tournament.watch import Watch
+from ronda_core.match import Cause
 
 MOST_ATTEMPTS: Final = 20
 """At one game, before the machine is taken to be unfit."""
@@ -45,6 +46,8 @@ Tell = Callable[[Standing], None]
 Stalled = Callable[[Sequence[Task]], None]
 """Called in a thread of its own with the games that are under way, the first begun first."""
 
+Blame = Callable[[Task, Broken], None]
+
 
 class Run:
     """One tournament that is played, or goes on."""
@@ -56,17 +59,21 @@ class Run:
         tell: Tell = lambda _: None,
         patience: float | None = None,
         stalled: Stalled = lambda _: None,
+        blame: Blame = lambda _, __: None,
     ) -> None:
         """Read how it stands.
 
         `tell` is told after each few games. Where no game ends for `patience` seconds, `stalled` is
         told what is waited for. If it does not end the process, or cannot be called, that happens a
-        moment later: what every thread does is printed then.
+        moment later: what every thread does is printed then. `blame` is told of each kind of fault
+        of each bot once.
         """
         self._store = store
         self._tell = tell
         self._patience = patience
         self._stalled = stalled
+        self._blame = blame
+        self._told: set[tuple[str, Cause, str]] = set()
         self._watch: Watch | None = None
         self._under_way: dict[tuple[int, int], Task] = {}
         self._games = 0
@@ -107,6 +114,7 @@ class Run:
                 self._wait()
                 for one in some:
                     self._under_way.pop((one.task.block, one.task.rotation), None)
+                    self._tell_broken(one)
                 new = self._store.add(some)
                 self._twice += len(some) - len(new)
                 for one in new:
@@ -118,6 +126,14 @@ class Run:
                 self._tell(self.standing)
                 if self.ledger.over:
                     return
+
+    def _tell_broken(self, played: Played) -> None:
+        """Tell what is new of all who played: each of them tells what is new to it."""
+        for broken in played.broken:
+            kind = broken.bot, broken.cause, broken.detail
+            if kind not in self._told:
+                self._told.add(kind)
+                self._blame(played.task, broken)
 
     def _noted(self, left: Iterator[Task]) -> Iterator[Task]:
         """Yield the tasks again, and keep in mind that they are under way."""

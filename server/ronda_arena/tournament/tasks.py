@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ronda_arena.tournament.results import Game
 from ronda_arena.tournament.spec import Plan
+from ronda_core.match import Cause
 
 
 class Contract(NamedTuple):
@@ -59,6 +60,25 @@ class Thought(NamedTuple):
     longest: float
 
 
+class Broken(NamedTuple):
+    """What the author of a bot may read of its fault, on the machine where it is played.
+
+    It is in no record and in no store.
+    """
+
+    seat: int
+    bot: str
+    cause: Cause
+    detail: str
+    seconds: float | None
+    """What the decision took; None where nobody measures."""
+    place: str
+    """Where its code was, as FILE:LINE; empty where nobody knows."""
+    advice: str
+    forfeits: bool
+    """Not so where the game was over by then."""
+
+
 class Played(NamedTuple):
     """What came of a task: a game and its record, or why it was lost."""
 
@@ -70,6 +90,8 @@ class Played(NamedTuple):
     """Why there is no game, by no fault of a bot: it has to be played again."""
     thoughts: tuple[Thought, ...] = ()
     seconds: float = 0.0
+    broken: tuple[Broken, ...] = ()
+    """Faults of kinds that were not told before by whoever played it."""
 
     def __repr__(self) -> str:
         what = "lost" if self.game is None else "over"
