@@ -95,10 +95,15 @@ def _lines(summary: Summary, plain: bool) -> Iterator[str]:
     shown = look(plain)
     for sentence in summary.sentences:
         yield textwrap.fill(sentence, shown.width, break_on_hyphens=False)
-    for table in (rows.ratings(summary), rows.positions(summary), rows.faults(summary)):
+    for table in (
+        rows.placings(summary),
+        rows.ratings(summary),
+        rows.positions(summary),
+        rows.faults(summary),
+    ):
         if table:
             yield ""
-            yield from tables.lines(safe(table), shown.width, left=("entrant", "bot", "place"))
+            yield from tables.lines(safe(table), shown.width, left=rows.LEFT)
 
 
 def safe(rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:

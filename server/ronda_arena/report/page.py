@@ -14,7 +14,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from ronda_arena.report import canvas, names, plots, reading, words
+from ronda_arena.report import canvas, names, plots, reading, winner, words
 from ronda_arena.report.summary import FaultRow, LuckRow, PairRow, Summary
 from ronda_arena.statistics.estimate import Estimate
 from ronda_arena.tournament.entrants import TEAM
@@ -91,6 +91,7 @@ def render(summary: Summary) -> str:
         policy=_policy(style),
         parts=tuple(_parts(summary)),
         facts=tuple(_facts(summary, played)),
+        encounters=tuple(winner.lines(summary.course, str)) if summary.course else (),
         cross=table,
         luck=tuple(_luck(summary.luck)),
         progressed=names.labels([summary.entrants[at] for at in shown], 20),
@@ -274,6 +275,8 @@ def _environment() -> Environment:
         cause=words.cause,
         told=words.told,
         minus=_typeset,
+        number=winner.number,
+        signed=winner.signed,
         value=lambda estimate, form: _typeset(words.value(estimate, form)),
         interval=lambda estimate, form: _typeset(words.interval(estimate, form)),
     )

@@ -7,9 +7,10 @@ from itertools import pairwise
 from math import floor, log10
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ronda_arena.report import words
+from ronda_arena.report import winner, words
 from ronda_arena.statistics.estimate import Estimate
 from ronda_arena.statistics.ratings import Strengths
+from ronda_arena.tournament.formats.course import Course
 from ronda_arena.tournament.spec import Plan
 
 if TYPE_CHECKING:  # the summary has the sentences made, so it knows this room
@@ -57,6 +58,8 @@ class Matter(NamedTuple):
     positions: Sequence[PositionRow]
     luck: LuckRow
     faults: Sequence[FaultRow]
+    placings: Sequence[str] = ()
+    course: Course | None = None
 
 
 def sentences(matter: Matter) -> tuple[str, ...]:
@@ -64,6 +67,7 @@ def sentences(matter: Matter) -> tuple[str, ...]:
     if not matter.blocks:
         return ("No block is over yet: there is nothing to say.",)
     return (
+        *_winner(matter),
         *_strength(matter),
         *_seat(matter),
         *_luck(matter.luck),
@@ -127,6 +131,12 @@ def _digits(told: Estimate) -> int:
 
 def _number(value: float, digits: int) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def _winner(matter: Matter) -> Iterator[str]:
+    if matter.course:
+        stopped = matter.state == "stopped"
+        yield from winner.sentences(matter.course, matter.placings, stopped=stopped)
 
 
 def _strength(matter: Matter) -> Iterator[str]:

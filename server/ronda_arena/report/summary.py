@@ -14,6 +14,7 @@ from ronda_arena.statistics import margins, pairs, positions
 from ronda_arena.statistics.estimate import DIGITS, Estimate
 from ronda_arena.statistics.evidence import Evidence
 from ronda_arena.statistics.ratings import Strengths
+from ronda_arena.tournament.formats.course import Course
 from ronda_arena.tournament.results import Block
 from ronda_arena.tournament.spec import Plan
 
@@ -193,6 +194,8 @@ class Summary:
     """Names in the order of the plan, which `progress` follows."""
     commitment: str | None = None
     """Of the master of all deals, in hex: made before the first game."""
+    course: Course | None = None
+    """Of Swiss and knockout: what the rounds came to."""
 
 
 def gather(
@@ -205,6 +208,7 @@ def gather(
     placings: Sequence[int],
     timing: Timing,
     commitment: str | None = None,
+    course: Course | None = None,
 ) -> Summary:
     """Return what these blocks come to, read once and in the order of the schedule."""
     evidence = Evidence(plan.entrants, plan.players, plan.hands_a_game)
@@ -224,6 +228,7 @@ def gather(
     places = _positions(evidence, strengths)
     faults = _faults(evidence)
     names = [entrant.name for entrant in plan.entrants]
+    placed = tuple(names[at] for at in placings)
     order = [names.index(row.entrant) for row in ratings if row.blocks]
     return Summary(
         plan=_plan(plan),
@@ -251,12 +256,15 @@ def gather(
                 positions=places,
                 luck=luck,
                 faults=faults,
+                placings=placed,
+                course=course,
             )
         ),
-        placings=tuple(names[at] for at in placings),
+        placings=placed,
         timing=timing,
         entrants=tuple(names),
         commitment=commitment,
+        course=course,
     )
 
 

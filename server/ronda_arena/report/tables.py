@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from ronda_arena.report import names, reading, words
+from ronda_arena.report import names, reading, winner, words
 from ronda_arena.report.summary import PairRow, Summary
 from ronda_arena.statistics.estimate import Estimate
 
 Row = dict[str, str]
 
-LEFT: Final = ("entrant", "first", "second", "place", "bot")
+LEFT: Final = ("entrant", "first", "second", "place", "bot", "round", "encounter", "went on")
 """Columns of words, which stand to the left."""
 
 
@@ -30,6 +30,35 @@ def ratings(summary: Summary) -> list[Row]:
             "faults": words.count(row.faults) if row.faults else "",
         }
         for rank, row in enumerate(summary.ratings, 1)
+    ]
+
+
+def placings(summary: Summary) -> list[Row]:
+    """Return how a Swiss stands, or every encounter of a knockout; nothing in other formats."""
+    if summary.course is None:
+        return []
+    if summary.course.standings:
+        return [
+            {
+                "place": words.count(at),
+                "entrant": names.shown(row.entrant),
+                "points": winner.number(row.points),
+                "Buchholz": winner.number(row.buchholz),
+                "margin": winner.signed(row.margin),
+                "byes": words.count(row.byes) if row.byes else "",
+            }
+            for at, row in enumerate(summary.course.standings, 1)
+        ]
+    return [
+        {
+            "round": line.round,
+            "encounter": " - ".join(line.entrants) if line.won else f"{line.winner} (bye)",
+            "margins": line.margins,
+            "games won": line.won,
+            "extra blocks": line.extra,
+            "went on": line.winner,
+        }
+        for line in winner.lines(summary.course, names.shown)
     ]
 
 

@@ -17,6 +17,7 @@ from ronda_arena.report.summary import (
 )
 from ronda_arena.tournament import records
 from ronda_arena.tournament.files import PAGE, RECORDS, REPORT
+from ronda_arena.tournament.formats.choice import format_of
 from ronda_arena.tournament.run import Run
 from ronda_arena.tournament.store import Store
 from ronda_arena.tournament.tasks import Thought
@@ -35,6 +36,7 @@ def summary(store: Store, run: Run) -> Summary:
         placings=ledger.placings(),
         timing=timing(store, ledger.blocks, ledger.late),
         commitment=commitment(store.contract.master, plan.id),
+        course=format_of(plan).course(ledger.rounds),
     )
 
 

@@ -14,6 +14,7 @@ from itertools import count
 from typing import Protocol
 
 from ronda_arena.tournament.entrants import sides
+from ronda_arena.tournament.formats.course import Course
 from ronda_arena.tournament.results import Block, margins, shares
 from ronda_arena.tournament.spec import Plan
 from ronda_arena.tournament.tasks import Task
@@ -66,6 +67,9 @@ class Format(Protocol):
 
     def placings(self, played: Sequence[Sequence[Encounter]]) -> tuple[int, ...]:
         """Return the entrants from the first to the last; empty where ratings say it."""
+
+    def course(self, played: Sequence[Sequence[Encounter]]) -> Course | None:
+        """Return what the rounds came to; None where there are none."""
 
     @property
     def depends(self) -> bool:

@@ -32,6 +32,9 @@ class Fixed:
         """Return nothing: the ratings say it."""
         return ()
 
+    def course(self, played: Sequence[Sequence[Encounter]]) -> None:
+        """Return nothing: there is one round, and the ratings tell it."""
+
 
 def _pairings(plan: Plan) -> tuple[Callable[[], Iterator[Pairing]], int]:
     """Return what yields the pairings, and how many there are."""

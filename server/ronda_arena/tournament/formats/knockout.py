@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from ronda_arena.tournament.formats import Encounter, Pairing, Round, table_size
+from ronda_arena.tournament.formats.course import Bracket, Course, Decided, Tie, rounds_to_one
 from ronda_arena.tournament.spec import Plan
 
 REPLAYS: Final = 3
@@ -27,6 +28,7 @@ class Knockout:
     planned = None
 
     def __init__(self, plan: Plan) -> None:
+        self._plan = plan
         self._blocks = plan.blocks
         self._count = len(plan.entrants)
         self._table = table_size(plan)
@@ -49,11 +51,49 @@ class Knockout:
         state = self._fold(played)
         return tuple(state.alive + state.out)
 
+    def course(self, played: Sequence[Sequence[Encounter]]) -> Course:
+        """Return what the rounds that are over came to."""
+        rounds = self._fold(played).rounds
+        brackets = tuple(self._bracket(one) for one in rounds)
+        return Course(rounds_to_one(self._count, self._table), len(rounds), brackets=brackets)
+
+    def _bracket(self, one: _Round) -> Bracket:
+        names = [entrant.name for entrant in self._plan.entrants]
+        ties = (
+            Tie(
+                entrants=tuple(names[at] for at in tie.encounter.pairing),
+                margins=tuple(tie.encounter.margins),
+                won=tuple(tie.encounter.wins),
+                extra=tie.extra,
+                winner=names[tie.winner],
+                by=tie.by,
+            )
+            for _, tie in sorted(one.ties.items())
+        )
+        return Bracket(tuple(ties), tuple(names[at] for at in one.byes))
+
     def _fold(self, played: Sequence[Sequence[Encounter]]) -> _State:
         state = _State(list(range(self._count)))
         for encounters in played:
             state.take(encounters)
         return state
+
+
+class _Tie(NamedTuple):
+    """An encounter that is decided."""
+
+    encounter: Encounter
+    extra: int
+    winner: int
+    by: Decided
+
+
+@dataclass(slots=True)
+class _Round:
+    """What was decided of a round."""
+
+    byes: list[int]
+    ties: dict[Pairing, _Tie] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -64,6 +104,9 @@ class _State:
     out: list[int] = field(default_factory=list)
     open: list[Encounter] = field(default_factory=list)
     """Encounters that are being played again."""
+    rounds: list[_Round] = field(default_factory=list)
+    """That are over."""
+    _round: _Round | None = None
     _losers: list[tuple[float, int]] = field(default_factory=list)
     _replays: int = 0
 
@@ -72,18 +115,23 @@ class _State:
         if self.open:
             encounters = [_sum(old, new) for old, new in zip(self.open, encounters, strict=True)]
             self._replays += 1
+        round_ = self._round or _Round(_resting(self.alive, encounters))
         self.open = []
         for one in encounters:
-            winner = _winner(one)
-            if winner is None and self._replays < REPLAYS:
+            leading = _leading(one)
+            if len(leading) > 1 and self._replays < REPLAYS:
                 self.open.append(one)
                 continue
-            winner = min(_leading(one)) if winner is None else winner
+            winner = min(leading)
+            round_.ties[one.pairing] = _Tie(one, self._replays, winner, _by(one, leading))
             for entrant, margin in zip(one.pairing, one.margins, strict=True):
                 if entrant != winner:
                     self.alive.remove(entrant)
                     self._losers.append((-margin, entrant))
+        self._round = round_
         if not self.open:
+            self.rounds.append(round_)
+            self._round = None
             self.out = [entrant for _, entrant in sorted(self._losers)] + self.out
             self._losers, self._replays = [], 0
 
@@ -119,9 +167,15 @@ def _leading(one: Encounter) -> list[int]:
     ]
 
 
-def _winner(one: Encounter) -> int | None:
-    leading = _leading(one)
-    return leading[0] if len(leading) == 1 else None
+def _by(one: Encounter, leading: Sequence[int]) -> Decided:
+    if len(leading) > 1:
+        return "list"
+    return "margin" if one.margins.count(max(one.margins)) == 1 else "games"
+
+
+def _resting(alive: Sequence[int], encounters: Sequence[Encounter]) -> list[int]:
+    seated = {entrant for one in encounters for entrant in one.pairing}
+    return [entrant for entrant in alive if entrant not in seated]
 
 
 def _sum(old: Encounter, new: Encounter) -> Encounter:

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import combinations
-from math import ceil, log
 from typing import Final
 
 from ronda_arena.tournament.formats import Encounter, Pairing, Round, table_size
+from ronda_arena.tournament.formats.course import Course, Standing, rounds_to_one
 from ronda_arena.tournament.spec import Plan
 
 _NEAR: Final = 16
@@ -31,7 +31,7 @@ class Swiss:
         self._plan = plan
         self._count = len(plan.entrants)
         self._table = table_size(plan)
-        self._rounds = plan.rounds or max(1, ceil(log(self._count, self._table) - 1e-9))
+        self._rounds = plan.rounds or rounds_to_one(self._count, self._table)
 
     @property
     def planned(self) -> int:
@@ -54,6 +54,22 @@ class Swiss:
         """Return the entrants from the first to the last."""
         return tuple(_Standings(self._count, played).order()) if played else ()
 
+    def course(self, played: Sequence[Sequence[Encounter]]) -> Course:
+        """Return the standings, the first first; empty before the first round is over."""
+        told = _Standings(self._count, played)
+        buchholz = told.buchholz()
+        standings = (
+            Standing(
+                entrant=self._plan.entrants[at].name,
+                points=told.points[at],
+                buchholz=buchholz[at],
+                margin=told.margins[at],
+                byes=told.byes[at],
+            )
+            for at in self.placings(played)
+        )
+        return Course(self._rounds, len(played), standings=tuple(standings))
+
 
 class _Standings:
     """What the rounds so far came to."""
@@ -61,7 +77,7 @@ class _Standings:
     def __init__(self, count: int, played: Sequence[Sequence[Encounter]]) -> None:
         self._count = count
         self.points = [0.0] * count
-        self._margins = [0.0] * count
+        self.margins = [0.0] * count
         self.byes = [0] * count
         self.met: Counter[frozenset[int]] = Counter()
         for encounters in played:
@@ -72,22 +88,27 @@ class _Standings:
                     one.pairing, one.margins, _points(one.margins), strict=True
                 ):
                     self.points[entrant] += points
-                    self._margins[entrant] += margin
+                    self.margins[entrant] += margin
                 self.met.update(map(frozenset, combinations(one.pairing, 2)))
             for entrant in set(range(count)) - seated:
                 self.points[entrant] += 1
                 self.byes[entrant] += 1
 
-    def order(self) -> list[int]:
-        """Return the entrants from the first to the last."""
-        buchholz = [0.0] * self._count
+    def buchholz(self) -> list[float]:
+        """Return the points of those that each entrant has met."""
+        told = [0.0] * self._count
         for pair, times in self.met.items():
             first, second = pair
-            buchholz[first] += times * self.points[second]
-            buchholz[second] += times * self.points[first]
+            told[first] += times * self.points[second]
+            told[second] += times * self.points[first]
+        return told
+
+    def order(self) -> list[int]:
+        """Return the entrants from the first to the last."""
+        buchholz = self.buchholz()
         return sorted(
             range(self._count),
-            key=lambda at: (-self.points[at], -buchholz[at], -self._margins[at], at),
+            key=lambda at: (-self.points[at], -buchholz[at], -self.margins[at], at),
         )
 
 
