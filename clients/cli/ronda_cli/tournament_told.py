@@ -94,7 +94,7 @@ def _lines(summary: Summary, plain: bool) -> Iterator[str]:
 
     shown = look(plain)
     for sentence in summary.sentences:
-        yield textwrap.fill(sentence, shown.width, break_on_hyphens=False)
+        yield _folded(sentence, shown.width)
     for table in (
         rows.placings(summary),
         rows.ratings(summary),
@@ -104,6 +104,12 @@ def _lines(summary: Summary, plain: bool) -> Iterator[str]:
         if table:
             yield ""
             yield from tables.lines(safe(table), shown.width, left=rows.LEFT)
+
+
+def _folded(sentence: str, width: int) -> str:
+    """Return a sentence in lines, none of which ends between a number and its sign of per cent."""
+    tied = sentence.replace(" %", "\u00a0%")
+    return textwrap.fill(tied, width, break_on_hyphens=False).replace("\u00a0%", " %")
 
 
 def safe(rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:

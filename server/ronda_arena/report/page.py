@@ -242,7 +242,8 @@ def _breaking(name: str) -> Markup:
 
 def _said(sentence: str) -> str:
     """Return a sentence, in which names stand, as it may be shown."""
-    return _HYPHEN.sub(MINUS, names.shown(sentence, _LONGEST_SENTENCE))
+    shown = names.shown(sentence, _LONGEST_SENTENCE)
+    return _HYPHEN.sub(MINUS, shown).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _read(name: str) -> str:

@@ -8,7 +8,7 @@ from math import floor, log10
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ronda_arena.report import winner, words
-from ronda_arena.statistics.estimate import Estimate
+from ronda_arena.statistics.estimate import DIGITS, Estimate
 from ronda_arena.statistics.ratings import Strengths
 from ronda_arena.tournament.formats.course import Course
 from ronda_arena.tournament.spec import Plan
@@ -23,6 +23,7 @@ _SURE: Final = (
     "95 %: of twenty such intervals nineteen hold the true value. What is counted is blocks, "
     "because the games of a block share their deals."
 )
+_OTHERS: Final = "the mean of the others"
 _PLACES: Final = ("the side that deals first", "the side that plays first", "the third side")
 
 
@@ -32,6 +33,8 @@ class Comparison(NamedTuple):
     first: str
     second: str
     by: Estimate
+    met: int | None = None
+    """Blocks in which both took part, where the estimate is made of others too."""
 
 
 def neighbours(
@@ -41,7 +44,7 @@ def neighbours(
     following = list(pairwise(order))[:MOST]
     told = strengths.differences(following)
     return [
-        Comparison(names[first], names[second], by)
+        Comparison(names[first], names[second], by, strengths.met(first, second))
         for (first, second), by in zip(following, told, strict=True)
     ]
 
@@ -83,16 +86,20 @@ def compared(one: Comparison, unit: str, aside: str = "", *, shown: bool | None 
 
     Whether it is shown that they differ is what the interval says, if nothing else decided it.
     """
-    first, second, by = one
+    first, second, by, met = one
     if not by.known:
         return f"There are too few blocks to compare {first} with {second}: {by.blocks}."
     value, low, _ = limits(by)
     if value < 0:
-        return compared(Comparison(second, first, turned(by)), unit, aside, shown=shown)
-    told = f"by {points(by)} points a {unit} ({within(by)}){aside}."
-    if low > 0 if shown is None else shown:
+        return compared(Comparison(second, first, turned(by), met), unit, aside, shown=shown)
+    how_sure = f"({within(by, met)}){aside}"
+    told = f"by {points(by)} points a {unit} {how_sure}."
+    if _over(low) if shown is None else shown:
         return f"{first} is stronger than {second} {told}"
-    return f"It cannot be said yet whether {first} or {second} is stronger: {first} is ahead {told}"
+    doubt = f"It cannot be said yet whether {first} or {second} is stronger"
+    if level(by):
+        return f"{doubt}: in points a {unit} they are level {how_sure}."
+    return f"{doubt}: {first} is ahead {told}"
 
 
 def limits(told: Estimate) -> tuple[float, float, float]:
@@ -115,18 +122,36 @@ def points(told: Estimate) -> str:
     return _number(value, _digits(told))
 
 
-def within(told: Estimate) -> str:
-    """Return the interval of a known estimate, and of how many blocks it is made."""
+def level(told: Estimate) -> bool:
+    """Return whether nothing is left of the value of a known estimate as it is told."""
+    return not float(points(told))
+
+
+def within(told: Estimate, met: int | None = None) -> str:
+    """Return the interval of a known estimate, and of how many blocks it is made.
+
+    `met` says how many of them are encounters of the two that it compares.
+    """
     _, low, high = limits(told)
     digits = _digits(told)
-    blocks = "1 block" if told.blocks == 1 else f"{told.blocks} blocks"
+    blocks = words.counted(told.blocks, "block")
+    if met is not None and met != told.blocks:
+        blocks = f"{blocks} of one or the other, {met or 'none'} of them against each other"
     return f"95 %: {_number(low, digits)} to {_number(high, digits)}; {blocks}"
 
 
 def _digits(told: Estimate) -> int:
+    """Return how many digits the width of an interval makes sense of, and its end nearest to zero.
+
+    An end that is not zero is never told as if it were.
+    """
     _, low, high = limits(told)
     half = (high - low) / 2
-    return 1 if half <= 0 else min(4, max(1, -floor(log10(half))))
+    digits = 1 if half <= 0 else min(4, max(1, -floor(log10(half))))
+    near = round(min(abs(low), abs(high)), DIGITS)
+    while near and not round(near, digits):
+        digits += 1
+    return digits
 
 
 def _number(value: float, digits: int) -> str:
@@ -166,16 +191,21 @@ def _seat(matter: Matter) -> Iterator[str]:
     for row in told[:1] if two else sure or told[:1]:
         behind = limits(row.margin)[0] < 0
         size = turned(row.margin) if behind else row.margin
-        yield (
-            f"Strength set aside, {_PLACES[row.position]} is {'behind' if behind else 'ahead of'} "
-            f"{'the other' if two else 'the mean of the others'} by {points(size)} points a {unit} "
-            f"({within(size)})."
-        )
+        how = f"{'behind' if behind else 'ahead of'} {'the other' if two else _OTHERS}"
+        says = f"is {how} by {points(size)} points a {unit}"
+        if level(size):
+            says = f"and {'the other' if two else _OTHERS} are level in points a {unit}"
+        yield f"Strength set aside, {_PLACES[row.position]} {says} ({within(size)})."
 
 
 def _apart(told: Estimate) -> bool:
     _, low, high = limits(told)
-    return low > 0 or high < 0
+    return _over(low) or _over(-high)
+
+
+def _over(number: float) -> bool:
+    """Return whether a number is above zero by as much as is told anywhere."""
+    return round(number, DIGITS) > 0
 
 
 def _luck(luck: LuckRow) -> Iterator[str]:
@@ -183,14 +213,14 @@ def _luck(luck: LuckRow) -> Iterator[str]:
         return
     left = luck.rotated / luck.plain
     text = (
-        f"Dealing the same hands in every rotation leaves {left:.0%} of the variance of a game's "
-        "margin"
+        f"Dealing the same hands in every rotation leaves {100 * left:.0f} % of the variance of a "
+        "game's margin"
     )
     if luck.controlled is not None and luck.taken:
         left = luck.controlled / luck.plain
         text += (
             f", and taking off {luck.taken:.2f} of every point that the reference bot makes on the "
-            f"same hands leaves {left:.0%}"
+            f"same hands leaves {100 * left:.0f} %"
         )
     if 0 < left < 1:
         worth = round(luck.games / left)

@@ -6,9 +6,10 @@ Plain ASCII, for terminals too; the page sets a real minus sign.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
-from ronda_arena.statistics.estimate import Estimate
+from ronda_arena.statistics.estimate import DIGITS, Estimate
 from ronda_core.match import Cause
 
 TOO_FEW: Final = "too few blocks"
@@ -37,6 +38,9 @@ def points(number: float) -> str:
 def elo(number: float) -> str:
     """Return points of Elo with their sign."""
     return _signed(number, 0)
+
+
+_DIGITS: Final[dict[Form, int]] = {points: 2, elo: 0}
 
 
 def share(number: float) -> str:
@@ -80,14 +84,15 @@ def value(estimate: Estimate, form: Form) -> str:
     """Return the value, or that there is not enough to say."""
     if estimate.value is None or not estimate.known:
         return TOO_FEW
-    return form(estimate.value)
+    return _exact(estimate, form)(estimate.value)
 
 
 def interval(estimate: Estimate, form: Form) -> str:
     """Return the interval; empty where there is not enough to say."""
     if estimate.low is None or estimate.high is None or not estimate.known:
         return ""
-    return f"{form(estimate.low)} to {form(estimate.high)}"
+    exact = _exact(estimate, form)
+    return f"{exact(estimate.low)} to {exact(estimate.high)}"
 
 
 def told(estimate: Estimate, form: Form) -> str:
@@ -96,6 +101,20 @@ def told(estimate: Estimate, form: Form) -> str:
     if not estimate.known:
         return f"{TOO_FEW} ({estimate.blocks})"
     return f"{value(estimate, form)} (95 %: {interval(estimate, form)}, {blocks})"
+
+
+def _exact(estimate: Estimate, form: Form) -> Form:
+    """Return a form with as many digits as the end of an interval nearest to zero needs.
+
+    Whether an interval leaves zero out is what is looked for: rounding must not hide it.
+    """
+    if form not in _DIGITS or estimate.low is None or estimate.high is None:
+        return form
+    digits = _DIGITS[form]
+    near = round(min(abs(estimate.low), abs(estimate.high)), DIGITS)
+    while near and not round(near, digits):
+        digits += 1
+    return partial(_signed, digits=digits)
 
 
 def _signed(number: float, digits: int) -> str:

@@ -53,8 +53,16 @@ class Strengths:
             name: Rating(*both) for name, *both in zip(own.names, by_margin, by_wins, strict=True)
         }
 
+    def met(self, first: int, second: int) -> int:
+        """Return in how many blocks both of two entrants took part."""
+        both = self._evidence.pairs.get((min(first, second), max(first, second)))
+        return both.blocks if both else 0
+
     def differences(self, pairs: Sequence[tuple[int, int]]) -> list[Estimate]:
-        """Return by how many points the first of each pair of entrants is stronger."""
+        """Return by how many points the first of each pair of entrants is stronger.
+
+        It is made of all blocks in which either took part, as `met` says how many had both.
+        """
         where = {name: at for at, name in enumerate(self._design.names)}
         entrants = self._evidence.entrants
         rows = np.zeros((len(pairs), self._design.size))
@@ -62,10 +70,9 @@ class Strengths:
         for row, (first, second) in zip(rows, pairs, strict=True):
             row[where[entrants[first].name]] += 1
             row[where[entrants[second].name]] -= 1
-            both = self._evidence.pairs.get((min(first, second), max(first, second)))
             scores = self._evidence.scores
             apart = scores[first].blocks + scores[second].blocks
-            blocks.append(apart - (both.blocks if both else 0))
+            blocks.append(apart - self.met(first, second))
         if self._fit is None:
             return [Estimate(None, None, None, count) for count in blocks]
         return self._fit.estimates(rows, blocks, freedom=self._design.freedom)

@@ -1,0 +1,96 @@
+"""Sentences about numbers: what was counted, who is level, and no decision rounded away."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from tests.arena.report.test_gather import gathered, planned
+from tests.arena.statistics.simulated import World, duel
+
+from ronda_arena.report import page, words
+from ronda_arena.report.sentences import Comparison, compared
+from ronda_arena.statistics.estimate import Estimate
+
+
+def told(value: float, low: float, high: float, blocks: int = 40, met: int | None = None) -> str:
+    return compared(Comparison("a", "b", Estimate(value, low, high, blocks), met), "game")
+
+
+def test_of_two_among_others_both_counts_are_told() -> None:
+    assert told(2.0, 1.0, 3.0, met=10) == (
+        "a is stronger than b by 2.0 points a game "
+        "(95 %: 1.0 to 3.0; 40 blocks of one or the other, 10 of them against each other)."
+    )
+    assert told(2.0, 1.0, 3.0, met=0).endswith(
+        "; 40 blocks of one or the other, none of them against each other)."
+    )
+    assert told(2.0, 1.0, 3.0, met=40).endswith("; 40 blocks).")
+    assert told(2.0, 1.0, 3.0, blocks=1).endswith("; 1 block).")
+
+
+def test_a_round_robin_tells_how_often_two_neighbours_met() -> None:
+    blocks = World("a b c", skills=(6, 3, 0)).blocks(np.random.default_rng(1), 20)
+    summary = gathered(planned("a b c"), blocks)
+    met = {(row.first, row.second): row.margin.blocks for row in summary.pairs}
+    first = re.search(r"; (\d+) blocks of one or the other, (\d+) of them", summary.sentences[0])
+    assert first is not None
+    assert int(first[2]) == met["a", "b"]
+    all_of_one, all_of_other = (row.blocks for row in summary.ratings[:2])
+    assert int(first[1]) == all_of_one + all_of_other - met["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "numbers"),
+    [
+        (0.04, 4.3, "by 2.20 points a game (95 %: 0.04 to 4.30;"),
+        (0.0004, 4.3, "by 2.2000 points a game (95 %: 0.0004 to 4.3000;"),
+        (-0.03, 4.3, "by 2.20 points a game (95 %: -0.03 to 4.30;"),
+        (0.1, 4.3, "by 2.2 points a game (95 %: 0.1 to 4.3;"),
+    ],
+)
+def test_an_end_that_is_not_zero_is_never_told_as_zero(
+    low: float, high: float, numbers: str
+) -> None:
+    assert numbers in told(2.2, low, high)
+    assert told(2.2, low, high).startswith("a is stronger" if low > 0 else "It cannot be said")
+
+
+def test_less_than_is_told_anywhere_shows_nothing() -> None:
+    assert told(2.2, 1e-9, 4.3).startswith("It cannot be said yet")
+
+
+@pytest.mark.parametrize("value", [0.0, 0.004, -0.004])
+def test_nobody_is_ahead_by_nothing(value: float) -> None:
+    assert re.fullmatch(
+        r"It cannot be said yet whether ([ab]) or ([ab]) is stronger: in points a game they are "
+        r"level \(95 %: -2\.0 to 2\.0; 40 blocks\)\.",
+        told(value, -2.0, 2.0),
+    )
+
+
+def test_places_that_are_level_are_called_so() -> None:
+    blocks = [duel((9, 9), (9, 9)) for _ in range(4)]
+    seat = [one for one in gathered(planned("a b"), blocks).sentences if "Strength set" in one]
+    assert seat[0].startswith(
+        "Strength set aside, the side that deals first and the other are level in points a hand (95"
+    )
+
+
+def test_tables_have_as_many_digits_as_the_end_nearest_to_zero_needs() -> None:
+    assert words.interval(Estimate(2.2, 0.0004, 4.3, 9), words.points) == "+0.0004 to +4.3000"
+    assert words.value(Estimate(2.2, 0.0004, 4.3, 9), words.points) == "+2.2000"
+    assert words.interval(Estimate(40.0, -0.3, 80.3, 9), words.elo) == "-0.3 to +80.3"
+    assert words.interval(Estimate(2.2, 0.0, 4.3, 9), words.points) == "0.00 to +4.30"
+    assert words.interval(Estimate(0.4, 0.004, 0.9, 9), words.share) == "0.4 % to 90.0 %"
+
+
+def test_there_is_a_space_before_every_sign_of_per_cent() -> None:
+    blocks = World("a b", skills=(6, 0)).blocks(np.random.default_rng(1), 40)
+    summary = gathered(planned("a b"), blocks)
+    text = " ".join(summary.sentences)
+    assert re.search(r"leaves \d+ % of the variance", text)
+    assert not re.search(r"\d%", text)
+    body = page.render(summary).partition("</head>")[2]
+    assert not re.search(r"\d%", re.sub(r"<[^>]*>", "", body))
