@@ -90,6 +90,7 @@ def place(block: int, rotation: int) -> str:
 
 
 def _lines(summary: Summary, plain: bool) -> Iterator[str]:
+    from ronda_arena.report import reading  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.report import tables as rows  # noqa: PLC0415 -- not for `--help`
 
     shown = look(plain)
@@ -98,12 +99,19 @@ def _lines(summary: Summary, plain: bool) -> Iterator[str]:
     for table in (
         rows.placings(summary),
         rows.ratings(summary),
+        rows.pairs(summary),
         rows.positions(summary),
         rows.faults(summary),
     ):
         if table:
             yield ""
             yield from tables.lines(safe(table), shown.width, left=rows.LEFT)
+    left = len(reading.paired(summary)) - reading.MOST_PAIRS
+    if left > 0:
+        yield ""
+        yield _folded(
+            f"The table of pairs leaves out {left}: they are in report.json.", shown.width
+        )
 
 
 def _folded(sentence: str, width: int) -> str:

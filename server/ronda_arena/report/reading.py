@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations, product
 from math import ceil
-from typing import Final
+from typing import Final, cast
 
 from ronda_arena.report.summary import FaultRow, PairRow, Step, Summary, ThoughtRow
 from ronda_arena.statistics.estimate import Estimate
 
 MOST_FOLLOWED: Final = 8
 """Entrants whose progress is told."""
+
+MOST_PAIRED: Final = 8
+"""Entrants of which the terminal shows all pairs."""
+MOST_PAIRS: Final = 40
+"""Rows of pairs on the terminal."""
 
 _PLACES: Final = ("deals first", "plays first", "plays second")
 
@@ -25,6 +31,26 @@ def meetings(summary: Summary) -> dict[tuple[str, str], PairRow]:
     """Return how each entrant fared against each other that it met, by their names."""
     turned = {(row.second, row.first): _turned(row) for row in summary.pairs}
     return turned | {(row.first, row.second): row for row in summary.pairs}
+
+
+def paired(summary: Summary) -> tuple[PairRow, ...]:
+    """Return the pairs that are worth a table of their own, the stronger first.
+
+    Of a gauntlet each challenger against all others: that is what it was played for. Of other
+    formats all pairs, where there are few, but more than the ratings tell already.
+    """
+    met = meetings(summary)
+    order = [row.entrant for row in summary.ratings]
+    if summary.plan.get("format") == "gauntlet":
+        challengers = set(summary.entrants[: cast("int", summary.plan["challengers"])])
+        those = product(
+            [name for name in order if name in challengers],
+            [name for name in order if name not in challengers],
+        )
+        return tuple(met[pair] for pair in those if pair in met)
+    if not 2 < len(order) <= MOST_PAIRED:
+        return ()
+    return tuple(met[pair] for pair in combinations(order, 2) if pair in met)
 
 
 def sure_lead(margin: Estimate) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import floor, log10
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -41,12 +41,32 @@ def neighbours(
     names: Sequence[str], order: Sequence[int], strengths: Strengths
 ) -> list[Comparison]:
     """Return how each compares with the next, from the strongest on; `order` holds all."""
-    following = list(pairwise(order))[:MOST]
+    following = list(pairwise(order))
     told = strengths.differences(following)
     return [
         Comparison(names[first], names[second], by, strengths.met(first, second))
         for (first, second), by in zip(following, told, strict=True)
     ]
+
+
+def challenges(
+    names: Sequence[str],
+    order: Sequence[int],
+    challengers: int,
+    met: Mapping[tuple[int, int], Estimate],
+) -> list[Comparison]:
+    """Return how each challenger of a gauntlet did against each other entrant that it has met.
+
+    The strongest come first; `order` holds all, and `met` what those two did against each other.
+    """
+    told = (
+        (first, second)
+        for first in order
+        if first < challengers
+        for second in order
+        if (first, second) in met and second >= challengers
+    )
+    return [Comparison(names[first], names[second], met[first, second]) for first, second in told]
 
 
 class Matter(NamedTuple):
@@ -58,6 +78,7 @@ class Matter(NamedTuple):
     state: str
     verdict: Verdict | None
     comparisons: Sequence[Comparison]
+    """Of which `MOST` are told."""
     positions: Sequence[PositionRow]
     luck: LuckRow
     faults: Sequence[FaultRow]
@@ -172,11 +193,12 @@ def _strength(matter: Matter) -> Iterator[str]:
         comparison = Comparison(first, second, verdict.estimate)
         yield compared(comparison, unit, aside, shown=verdict.block is not None)
         return
-    for one in matter.comparisons:
+    for one in matter.comparisons[:MOST]:
         yield compared(one, unit)
-    left = len(matter.plan.entrants) - 1 - len(matter.comparisons)
-    if len(matter.comparisons) == MOST and left:
-        yield f"The other {left} are in the table."
+    left = len(matter.comparisons) - MOST
+    if left > 0:
+        table = "table of pairs" if matter.plan.format == "gauntlet" else "table"
+        yield f"The other {left} are in the {table}."
 
 
 def _seat(matter: Matter) -> Iterator[str]:

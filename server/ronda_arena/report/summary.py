@@ -224,6 +224,7 @@ def gather(
     if evidence.blocks and (not progress or progress[-1].blocks != evidence.blocks):
         progress.append(_step(evidence, strengths))
     ratings = _ratings(evidence, strengths)
+    met = pairs.margins(evidence, strengths.kinds, strengths.taken)
     luck = _luck(evidence, strengths)
     places = _positions(evidence, strengths)
     faults = _faults(evidence)
@@ -239,7 +240,7 @@ def gather(
         games=evidence.games,
         ratings=ratings,
         bots=_bots(evidence, strengths),
-        pairs=_pairs(evidence, strengths),
+        pairs=_pairs(evidence, met),
         positions=places,
         luck=luck,
         faults=faults,
@@ -252,7 +253,11 @@ def gather(
                 planned=planned,
                 state=state,
                 verdict=verdict,
-                comparisons=words.neighbours(names, order, strengths),
+                comparisons=(
+                    words.challenges(names, order, plan.challengers, met)
+                    if plan.format == "gauntlet"
+                    else words.neighbours(names, order, strengths)
+                ),
                 positions=places,
                 luck=luck,
                 faults=faults,
@@ -323,10 +328,9 @@ def _by_strength(margin: Estimate, name: str) -> tuple[bool, float, str]:
     return False, -round(margin.value, DIGITS), name
 
 
-def _pairs(evidence: Evidence, strengths: Strengths) -> tuple[PairRow, ...]:
-    told = pairs.margins(evidence, strengths.kinds, strengths.taken)
+def _pairs(evidence: Evidence, met: dict[tuple[int, int], Estimate]) -> tuple[PairRow, ...]:
     rows = []
-    for (first, second), margin in told.items():
+    for (first, second), margin in met.items():
         score = evidence.pairs[first, second]
         one, other = evidence.entrants[first].name, evidence.entrants[second].name
         rows.append(PairRow(one, other, margin, score.won, score.drawn, score.lost))

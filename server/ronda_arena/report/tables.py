@@ -63,7 +63,7 @@ def placings(summary: Summary) -> list[Row]:
 
 
 def pairs(summary: Summary) -> list[Row]:
-    """Return a row for each two that met."""
+    """Return a row for each two that a reader compares, at most `reading.MOST_PAIRS`."""
     return [
         {
             "first": names.shown(row.first),
@@ -72,7 +72,7 @@ def pairs(summary: Summary) -> list[Row]:
             "blocks": words.count(row.margin.blocks),
             "W-D-L": f"{row.won}-{row.drawn}-{row.lost}",
         }
-        for row in summary.pairs
+        for row in reading.paired(summary)[: reading.MOST_PAIRS]
     ]
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import numpy as np
 import pytest
+from msgspec import structs
 from tests.arena.report.test_gather import gathered, planned
 from tests.arena.statistics.simulated import World, duel
 
-from ronda_arena.report import page, words
+from ronda_arena.report import page, reading, tables, words
 from ronda_arena.report.sentences import Comparison, compared
+from ronda_arena.report.summary import Summary
 from ronda_arena.statistics.estimate import Estimate
 
 
@@ -94,3 +97,45 @@ def test_there_is_a_space_before_every_sign_of_per_cent() -> None:
     assert not re.search(r"\d%", text)
     body = page.render(summary).partition("</head>")[2]
     assert not re.search(r"\d%", re.sub(r"<[^>]*>", "", body))
+
+
+def gauntlet(names: str, challengers: int, each: int) -> Summary:
+    """Return a gauntlet in which who stands earlier in the list is stronger."""
+    own = structs.replace(planned(names), format="gauntlet", challengers=challengers)
+    count = len(names.split())
+    world = World(names, skills=[2.0 * (count - at) for at in range(count)])
+    met = list(product(range(challengers), range(challengers, count))) * each
+    rng = np.random.default_rng(1)
+    return gathered(own, [world.block(rng, number, pair) for number, pair in enumerate(met)])
+
+
+@pytest.mark.parametrize("challengers", [1, 2])
+def test_a_gauntlet_tells_each_challenger_against_each_other_by_what_they_did_together(
+    challengers: int,
+) -> None:
+    summary = gauntlet("new old a b c", challengers, 20)
+    names = ["new", "old", "a", "b", "c"]
+    asked = set(product(names[:challengers], names[challengers:]))
+    told = [one for one in summary.sentences if " is stronger" in one]
+    found = [re.findall(r"\b(?:new|old|a|b|c)\b(?= (?:is|or|by))", one)[:2] for one in told]
+    assert {frozenset(pair) for pair in found} == {frozenset(pair) for pair in asked}
+    assert all(one.endswith("; 20 blocks).") for one in told)
+    assert {(row["first"], row["second"]) for row in tables.pairs(summary)} == asked
+
+
+def test_a_long_gauntlet_tells_twelve_and_points_to_the_table() -> None:
+    summary = gauntlet(" ".join(["new", *(f"old{at}" for at in range(60))]), 1, 1)
+    assert sum("new" in one for one in summary.sentences) == 12
+    assert "The other 48 are in the table of pairs." in summary.sentences
+    assert len(tables.pairs(summary)) == reading.MOST_PAIRS < len(reading.paired(summary)) == 60
+
+
+@pytest.mark.parametrize(("names", "rows"), [("a b", 0), ("a b c", 3), ("a b c d e f g h i", 0)])
+def test_few_entrants_have_a_table_of_pairs_the_stronger_first(names: str, rows: int) -> None:
+    count = len(names.split())
+    world = World(names, skills=tuple(range(count)))
+    summary = gathered(planned(names), world.blocks(np.random.default_rng(1), 5))
+    order = [row.entrant for row in summary.ratings]
+    table = tables.pairs(summary)
+    assert len(table) == rows
+    assert all(order.index(row["first"]) < order.index(row["second"]) for row in table)

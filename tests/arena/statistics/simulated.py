@@ -47,7 +47,7 @@ class World:
         """Yield so many blocks of every pairing."""
         pairings = list(combinations(range(len(self.entrants)), sides(self.players)))
         for number, pairing in enumerate(pairings * each):
-            yield self._block(rng, number, pairing)
+            yield self.block(rng, number, pairing)
 
     def played(self, rng: np.random.Generator, each: int) -> Evidence:
         """Return the evidence of so many blocks of every pairing."""
@@ -60,7 +60,8 @@ class World:
         """Return what is found of the strengths in so many blocks of every pairing."""
         return Strengths(self.played(rng, each))
 
-    def _block(self, rng: np.random.Generator, number: int, pairing: tuple[int, ...]) -> Block:
+    def block(self, rng: np.random.Generator, number: int, pairing: tuple[int, ...]) -> Block:
+        """Return one block of these entrants."""
         count = sides(self.players)
         games = []
         draw = _Draws(rng, self, count)
