@@ -19,14 +19,22 @@ _FORMULA: Final = ("=", "+", "-", "@")
 
 
 def ratings(summary: Summary) -> str:
-    """Return a line for each entrant, the strongest first, below a line of heads."""
+    """Return a line for each entrant, the strongest first, below a line of heads.
+
+    Who is not known has no rank.
+    """
     heads = ("rank", "entrant", *_heads("margin"), *_heads("elo"))
     counts = ("blocks", "games", "won", "drawn", "lost", "faults")
     return written(
         (*heads, *counts),
         (
             (
-                *(rank, name_field(row.entrant), *_fields(row.margin), *_fields(row.elo)),
+                *(
+                    rank if row.margin.known else "",
+                    name_field(row.entrant),
+                    *_fields(row.margin),
+                    *_fields(row.elo),
+                ),
                 *(getattr(row, count) for count in counts),
             )
             for rank, row in enumerate(summary.ratings, 1)

@@ -72,6 +72,7 @@ class Cross:
 
     names: tuple[str, ...]
     heads: tuple[str, ...]
+    ranks: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Cell | None, ...]], ...]
     left_out: int
 
@@ -125,7 +126,8 @@ def _cross(summary: Summary) -> Cross:
     rows = tuple(
         (row, tuple(_cell(met.get((row, column)), most) for column in those)) for row in those
     )
-    return Cross(those, names.labels(those, 18), rows, len(everyone) - len(those))
+    ranks = tuple(reading.rank(at, row.margin) for at, row in enumerate(summary.ratings))
+    return Cross(those, names.labels(those, 18), ranks, rows, len(everyone) - len(those))
 
 
 def _cell(row: PairRow | None, most: float) -> Cell | None:
@@ -276,6 +278,7 @@ def _environment() -> Environment:
         cause=words.cause,
         told=words.told,
         minus=_typeset,
+        rank=lambda margin, at: reading.rank(at, margin),
         number=winner.number,
         signed=winner.signed,
         value=lambda estimate, form: _typeset(words.value(estimate, form)),

@@ -8,6 +8,7 @@ from itertools import combinations, product
 from math import ceil
 from typing import Final, cast
 
+from ronda_arena.report import words
 from ronda_arena.report.summary import FaultRow, PairRow, Step, Summary, ThoughtRow
 from ronda_arena.statistics.estimate import Estimate
 
@@ -25,6 +26,11 @@ _PLACES: Final = ("deals first", "plays first", "plays second")
 def place(position: int) -> str:
     """Return what a place at the table is called."""
     return _PLACES[position]
+
+
+def rank(at: int, margin: Estimate) -> str:
+    """Return the rank of the row of this place, from 0; a dash where nothing is known of it."""
+    return words.count(at + 1) if margin.known else "-"
 
 
 def meetings(summary: Summary) -> dict[tuple[str, str], PairRow]:

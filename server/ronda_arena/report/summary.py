@@ -29,7 +29,7 @@ _STEPS: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class RatingRow:
-    """What one entrant has reached; the first row is the strongest."""
+    """What one entrant has reached; the first row is the strongest, those not known are last."""
 
     entrant: str
     margin: Estimate
@@ -312,7 +312,7 @@ def _ratings(evidence: Evidence, strengths: Strengths) -> tuple[RatingRow, ...]:
             evidence.entrants, strengths.ratings(), evidence.scores, strict=True
         )
     ]
-    return tuple(sorted(rows, key=lambda row: _by_strength(row.margin, row.entrant)))
+    return tuple(sorted(rows, key=lambda row: _by_strength(row.margin, row.entrant, row.won)))
 
 
 def _bots(evidence: Evidence, strengths: Strengths) -> tuple[BotRow, ...]:
@@ -322,9 +322,10 @@ def _bots(evidence: Evidence, strengths: Strengths) -> tuple[BotRow, ...]:
     return tuple(sorted(rows, key=lambda row: _by_strength(row.margin, row.bot)))
 
 
-def _by_strength(margin: Estimate, name: str) -> tuple[bool, float, str]:
-    if margin.value is None:
-        return True, 0.0, name
+def _by_strength(margin: Estimate, name: str, won: int = 0) -> tuple[bool, float, str]:
+    """Return what to sort by: the strongest first; of whom too little is known last, by wins."""
+    if margin.value is None or not margin.known:
+        return True, -won, name
     return False, -round(margin.value, DIGITS), name
 
 

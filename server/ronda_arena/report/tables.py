@@ -21,7 +21,7 @@ def ratings(summary: Summary) -> list[Row]:
     """Return a row for each entrant, the strongest first."""
     return [
         {
-            "#": words.count(rank),
+            "#": reading.rank(at, row.margin),
             "entrant": names.shown(row.entrant),
             f"points a {summary.unit}, 95 %": _told(row.margin, words.points),
             "Elo, 95 %": _told(row.elo, words.elo),
@@ -29,7 +29,7 @@ def ratings(summary: Summary) -> list[Row]:
             "W-D-L": f"{row.won}-{row.drawn}-{row.lost}",
             "faults": words.count(row.faults) if row.faults else "",
         }
-        for rank, row in enumerate(summary.ratings, 1)
+        for at, row in enumerate(summary.ratings)
     ]
 
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.arena.statistics.simulated import POOLS, World, blocks, duel, game
 
+from ronda_arena.report import csv, tables
 from ronda_arena.report.summary import Summary, Timing, Verdict, gather, to_json
 from ronda_arena.statistics.estimate import Estimate
 from ronda_arena.tournament.results import Block
@@ -201,6 +202,16 @@ def test_nothing_played_and_one_block_are_said_to_be_too_little() -> None:
     assert one.sentences[0].startswith("There are too few blocks to compare a with b: 1")
     assert any("So far 1 of 60 blocks" in sentence for sentence in one.sentences)
     assert one.ratings[-1].margin == Estimate(None, None, None, 0)
+
+
+def test_of_whom_too_little_is_known_comes_last_by_wins_and_has_no_rank() -> None:
+    told = [duel((9, 2), (8, 3)), duel((5, 3), (6, 3))] * 3
+    told += [duel((2, 9), (3, 8), pairing=(2, 3))]
+    summary = gathered(planned("a b c d e"), told)
+    ranks = [(row["#"], row["entrant"]) for row in tables.ratings(summary)]
+    assert ranks == [("1", "a"), ("2", "b"), ("-", "d"), ("-", "c"), ("-", "e")]
+    lines = [line.split(",")[:2] for line in csv.ratings(summary).splitlines()[1:]]
+    assert lines == [["1", "a"], ["2", "b"], ["", "d"], ["", "c"], ["", "e"]]
 
 
 def test_faults_are_told_by_bot_and_cause_also_in_teams() -> None:

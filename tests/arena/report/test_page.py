@@ -184,7 +184,7 @@ def test_every_rating_is_there_with_its_interval_and_counts(name: str) -> None:
     found = rows(name, "ratings")
     assert len(found) == len(SUMMARIES[name].ratings)
     for rank, (row, cells) in enumerate(zip(SUMMARIES[name].ratings, found, strict=True), 1):
-        assert cells[0].startswith(str(rank))
+        assert cells[0].startswith(f"{rank} " if row.margin.known else "- ")
         assert cells[3:] == [
             words.count(number)
             for number in (row.blocks, row.games, row.won, row.drawn, row.lost, row.faults)
@@ -213,6 +213,17 @@ def test_every_pair_is_there_both_ways_with_its_interval_and_blocks(name: str) -
         ):
             one, least, most = map(words.points, numbers)
             assert cell == f"{one}{least} to {most}{words.counted(blocks, 'block')}"
+
+
+def test_who_is_not_known_has_no_rank_in_the_square_of_pairs_either() -> None:
+    plain = SUMMARIES["three players"]
+    last = replace(plain.ratings[-1], margin=made_up.UNKNOWN)
+    told = page.render(replace(plain, ratings=(*plain.ratings[:-1], last)))
+    square = ET.fromstring(told).find(".//section[@id='pairs']//table")
+    assert square is not None
+    assert text(square.findall("tbody/tr")[-1][0]).startswith("- ")
+    assert text(square.findall("thead/tr/th")[-1]).startswith("- ")
+    assert text(square.findall("thead/tr/th")[1]).startswith("1 ")
 
 
 def test_only_who_is_surely_ahead_or_behind_has_a_colour() -> None:
