@@ -1,30 +1,73 @@
-"""Rows of text: a table where it has room, else a block for each row. Nothing is cut."""
+"""Rows of text: a table where it has room, else a block for each row. No cell is cut."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from ronda_cli.text import width as cells
 
+Rows = Sequence[Mapping[str, str]]
+
+_WORTH_MISSING: Final = 60
+"""Columns of a terminal from which on a table that misses something reads better than blocks."""
+
 
 def lines(
-    rows: Sequence[Mapping[str, str]], width: int, *, left: Sequence[str] = ()
+    rows: Rows, width: int, *, left: Sequence[str] = (), spare: Sequence[str] = ()
 ) -> Iterator[str]:
     """Yield the lines of a table. Columns in which nothing stands are left out.
 
-    Numbers stand to the right; the columns in `left` to the left.
+    Numbers stand to the right; the columns in `left` to the left. Where there is no room for all,
+    those in `spare` are left out one after the other, and the last line says so.
     """
-    columns = [name for name in rows[0] if any(row[name] for row in rows)] if rows else []
-    widths = {name: max(cells(name), *(cells(row[name]) for row in rows)) for name in columns}
-    if sum(widths.values()) + 2 * (len(columns) - 1) > width:
+    columns = _filled(rows)
+    kept, missed = _kept(rows, columns, width, spare)
+    if _width(rows, kept) > width:
         yield from _blocks(rows, columns)
         return
-    for row in ({name: name for name in columns}, *rows):
-        fields = [_fill(row[name], widths[name], name in left) for name in columns]
+    widths = {name: _column(rows, name) for name in kept}
+    for row in ({name: name for name in kept}, *rows):
+        fields = [_fill(row[name], widths[name], name in left) for name in kept]
         yield "  ".join(fields).rstrip()
+    if missed:
+        yield f"Left out for want of room: {'; '.join(missed)}."
 
 
-def _blocks(rows: Sequence[Mapping[str, str]], columns: Sequence[str]) -> Iterator[str]:
+def fit(rows: Rows, width: int) -> bool:
+    """Return whether there is room for a table with all of its columns."""
+    return _width(rows, _filled(rows)) <= width
+
+
+def _filled(rows: Rows) -> list[str]:
+    return [name for name in rows[0] if any(row[name] for row in rows)] if rows else []
+
+
+def _kept(
+    rows: Rows, columns: Sequence[str], width: int, spare: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return the columns for which there is room, and those that had to give way."""
+    kept, missed = list(columns), list[str]()
+    if width < _WORTH_MISSING:
+        return kept, missed
+    for name in spare:
+        if _width(rows, kept) <= width:
+            break
+        if name in kept:
+            kept.remove(name)
+            missed.append(name)
+    return kept, missed
+
+
+def _width(rows: Rows, columns: Sequence[str]) -> int:
+    return sum(_column(rows, name) for name in columns) + 2 * (len(columns) - 1)
+
+
+def _column(rows: Rows, name: str) -> int:
+    return max(cells(name), *(cells(row[name]) for row in rows))
+
+
+def _blocks(rows: Rows, columns: Sequence[str]) -> Iterator[str]:
     label = max(map(cells, columns), default=0)
     for number, row in enumerate(rows):
         if number:

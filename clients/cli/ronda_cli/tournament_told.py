@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ronda_cli import output as out
@@ -90,28 +90,48 @@ def place(block: int, rotation: int) -> str:
 
 
 def _lines(summary: Summary, plain: bool) -> Iterator[str]:
-    from ronda_arena.report import reading  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.report import names, reading  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.report import tables as rows  # noqa: PLC0415 -- not for `--help`
 
     shown = look(plain)
     for sentence in summary.sentences:
         yield _folded(sentence, shown.width)
-    for table in (
-        rows.placings(summary),
-        rows.ratings(summary),
-        rows.pairs(summary),
-        rows.positions(summary),
-        rows.faults(summary),
-    ):
-        if table:
-            yield ""
-            yield from tables.lines(safe(table), shown.width, left=rows.LEFT)
+    told = _tables(summary, names.shown)
+    short = not all(tables.fit(table, shown.width) for table in told)
+    if short:
+        brief = names.without_versions(_everybody(summary))
+        told = _tables(summary, lambda name: brief[name])
+    for table in told:
+        yield ""
+        yield from tables.lines(table, shown.width, left=rows.LEFT, spare=rows.SPARE)
+    if short and any(brief[name] != names.shown(name) for name in brief):
+        yield ""
+        yield _folded("Names stand without versions where that says who it is.", shown.width)
     left = len(reading.paired(summary)) - reading.MOST_PAIRS
     if left > 0:
         yield ""
         yield _folded(
             f"The table of pairs leaves out {left}: they are in report.json.", shown.width
         )
+
+
+def _tables(summary: Summary, called: Callable[[str], str]) -> list[list[dict[str, str]]]:
+    """Return what there is to show, with what stands for each name."""
+    from ronda_arena.report import tables as rows  # noqa: PLC0415 -- not for `--help`
+
+    told = (
+        rows.placings(summary, called),
+        rows.ratings(summary, called),
+        rows.pairs(summary, called),
+        rows.positions(summary),
+        rows.faults(summary, called),
+    )
+    return [safe(table) for table in told if table]
+
+
+def _everybody(summary: Summary) -> set[str]:
+    bots = {row.bot for row in summary.faults}
+    return bots | {row.entrant for row in summary.ratings}
 
 
 def _folded(sentence: str, width: int) -> str:

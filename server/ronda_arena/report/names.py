@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from ronda_arena.tournament.entrants import TEAM
+
+Called = Callable[[str], str]
+"""What stands for a name: `shown`, or something shorter."""
 
 LONGEST: Final = 120
 """Characters of a name that are told anywhere."""
@@ -53,6 +56,12 @@ def labels(names: Sequence[str], cells: int) -> tuple[str, ...]:
         _cut(short if often[short] == 1 else whole, cells)
         for short, whole in zip(bare, clean, strict=True)
     )
+
+
+def without_versions(names: Iterable[str]) -> dict[str, str]:
+    """Return what each name may be called where there is little room: as in `labels`, uncut."""
+    all_names = sorted(set(names))
+    return dict(zip(all_names, labels(all_names, LONGEST), strict=True))
 
 
 def _without_versions(name: str) -> str:

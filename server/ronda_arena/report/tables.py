@@ -13,16 +13,22 @@ from ronda_arena.statistics.estimate import Estimate
 
 Row = dict[str, str]
 
+SPARE: Final = (
+    *("W-D-L", "Elo, 95 %", "wins, 95 %", "games won", "extra blocks", "games"),
+    *reversed(words.CAUSES.values()),
+)
+"""Columns that can be missed where there is no room for all, those first that are missed least."""
+
 LEFT: Final = ("entrant", "first", "second", "place", "bot", "round", "encounter", "went on")
 """Columns of words, which stand to the left."""
 
 
-def ratings(summary: Summary) -> list[Row]:
+def ratings(summary: Summary, called: names.Called = names.shown) -> list[Row]:
     """Return a row for each entrant, the strongest first."""
     return [
         {
             "#": reading.rank(at, row.margin),
-            "entrant": names.shown(row.entrant),
+            "entrant": called(row.entrant),
             f"points a {summary.unit}, 95 %": _told(row.margin, words.points),
             "Elo, 95 %": _told(row.elo, words.elo),
             "blocks": words.count(row.blocks),
@@ -33,7 +39,7 @@ def ratings(summary: Summary) -> list[Row]:
     ]
 
 
-def placings(summary: Summary) -> list[Row]:
+def placings(summary: Summary, called: names.Called = names.shown) -> list[Row]:
     """Return how a Swiss stands, or every encounter of a knockout; nothing in other formats."""
     if summary.course is None:
         return []
@@ -41,7 +47,7 @@ def placings(summary: Summary) -> list[Row]:
         return [
             {
                 "place": words.count(at),
-                "entrant": names.shown(row.entrant),
+                "entrant": called(row.entrant),
                 "points": winner.number(row.points),
                 "Buchholz": winner.number(row.buchholz),
                 "margin": winner.signed(row.margin),
@@ -58,16 +64,16 @@ def placings(summary: Summary) -> list[Row]:
             "extra blocks": line.extra,
             "went on": line.winner,
         }
-        for line in winner.lines(summary.course, names.shown)
+        for line in winner.lines(summary.course, called)
     ]
 
 
-def pairs(summary: Summary) -> list[Row]:
+def pairs(summary: Summary, called: names.Called = names.shown) -> list[Row]:
     """Return a row for each two that a reader compares, at most `reading.MOST_PAIRS`."""
     return [
         {
-            "first": names.shown(row.first),
-            "second": names.shown(row.second),
+            "first": called(row.first),
+            "second": called(row.second),
             f"points a {summary.unit}, 95 %": _told(row.margin, words.points),
             "blocks": words.count(row.margin.blocks),
             "W-D-L": f"{row.won}-{row.drawn}-{row.lost}",
@@ -106,11 +112,11 @@ def positions(summary: Summary) -> list[Row]:
     ]
 
 
-def faults(summary: Summary) -> list[Row]:
+def faults(summary: Summary, called: names.Called = names.shown) -> list[Row]:
     """Return a row for each bot with faults, the most often faulty first."""
     return [
         {
-            "bot": names.shown(row.bot),
+            "bot": called(row.bot),
             "games": words.count(row.games),
             "faults": words.count(sum(row.causes.values())),
             **{

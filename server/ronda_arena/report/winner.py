@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ronda_arena.report import words
+from ronda_arena.report import names, words
 from ronda_arena.tournament.formats.course import Course, Standing, Tie
 
 MOST_NAMED: Final = 8
@@ -83,7 +83,7 @@ class Line(NamedTuple):
     winner: str
 
 
-def lines(course: Course, called: Callable[[str], str]) -> Iterator[Line]:
+def lines(course: Course, called: names.Called) -> Iterator[Line]:
     """Yield every encounter and bye of a knockout, round by round; names as they are `called`."""
     for at, bracket in enumerate(course.brackets, 1):
         name = "final" if at == course.rounds else str(at)
@@ -93,7 +93,7 @@ def lines(course: Course, called: Callable[[str], str]) -> Iterator[Line]:
             yield Line(name, (called(entrant),), "", "", "", called(entrant))
 
 
-def _line(name: str, tie: Tie, called: Callable[[str], str]) -> Line:
+def _line(name: str, tie: Tie, called: names.Called) -> Line:
     by = {"margin": "", "games": " (games)", "list": " (list)"}[tie.by]
     return Line(
         round=name,
