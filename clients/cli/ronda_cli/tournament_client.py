@@ -148,7 +148,7 @@ def _asked(spec: Spec) -> tournament_pb2.TournamentSpec:
     message = _Pb.TournamentSpec(
         entrants=spec.bots,
         format=_Pb.TournamentSpec.Format.Value(f"FORMAT_{spec.format.upper().replace('-', '_')}"),
-        name=spec.name,
+        name=spec.name or "tournament",
         rules=spec.rules,
         players=spec.players,
         target=spec.target or 0,
