@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -15,6 +17,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Run, environment
 
+from ronda_arena.tournament.store import claim
 from ronda_core.record import read
 from ronda_core.verify import verify
 
@@ -201,6 +204,40 @@ def test_show_of_a_folder_without_one_is_told(run: Run, tmp_path: Path) -> None:
     result = run("tournament", "show", str(tmp_path))
     assert result.exit_code == 2
     assert "there is no tournament" in result.stderr
+
+
+@pytest.mark.parametrize("damage", ["header", "pages", "stranger"])
+def test_a_state_that_cannot_be_read_is_told_alike_by_run_and_show(
+    whole: Path, run: Run, tmp_path: Path, damage: str
+) -> None:
+    folder = tmp_path / "t"
+    shutil.copytree(whole, folder)
+    state = folder / "state.db"
+    if damage == "header":
+        state.write_bytes(b"no database at all")
+    elif damage == "pages":
+        with state.open("r+b") as file:
+            file.seek(3 * 4096)
+            file.write(b"\xff" * (state.stat().st_size - 3 * 4096))
+    else:
+        state.unlink()
+        with contextlib.closing(sqlite3.connect(state)) as database:
+            database.execute("CREATE TABLE theirs (it TEXT)")
+    for words in (("run", HERE, "--out"), ("show",)):
+        result = run("tournament", *words, str(folder))
+        assert result.exit_code == 2
+        (told,) = result.stderr.splitlines()
+        assert told.startswith(f"ronda: {state} ")
+        assert told.endswith("put back a copy of it, or take another folder")
+
+
+def test_a_folder_that_another_process_plays_says_to_wait_or_to_end_it(
+    whole: Path, run: Run
+) -> None:
+    with claim(whole):
+        result = play(run, whole, HERE)
+    assert result.exit_code == 3
+    assert "wait until it is over, or end it; go on with: ronda tournament run" in result.stderr
 
 
 def test_ctrl_c_stops_cleanly_and_names_the_command_that_goes_on(tmp_path: Path) -> None:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ronda_cli import options, places, tournament_wishes
+from ronda_cli import options, places, tournament_told, tournament_wishes
 from ronda_cli import output as out
 from ronda_cli.output import ExitCode, Failure, Interrupted, TerminatedError
 from ronda_cli.stage import restoring
 
 if TYPE_CHECKING:
     from ronda_arena.tournament.run import Standing
-    from ronda_arena.tournament.spec import Spec
+    from ronda_arena.tournament.spec import Plan, Spec
     from ronda_arena.tournament.tasks import Broken, Task
 
 
@@ -78,35 +78,28 @@ def run(
     from ronda_arena.tournament import store  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.deliver import deliver  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.executors import ExecutorError  # noqa: PLC0415 -- not for `--help`
-    from ronda_arena.tournament.files import RECORDS  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.run import Run  # noqa: PLC0415 -- not for `--help`
-    from ronda_cli import tournament_told  # noqa: PLC0415 -- not for `--help`
 
-    kept_bots = options.bots_dir_again()
-    again = out.command(*("ronda", "tournament", "run", "--out", folder, *where.words, *kept_bots))
+    again = out.command(
+        *("ronda", "tournament", "run", "--out", folder, *where.words, *options.bots_dir_again())
+    )
     try:
         with store.claim(Path(folder)) as held, restoring():
             kept, registry = tournament_of(held, begun, bots_dir)
-            progress = _Progress()
-
-            def stalled(tasks: Sequence[Task]) -> None:
-                progress.close()
-                words = tournament_told.stalled(kept.plan, tasks, stall)
-                out.fail(f"{words}; go on with: {again}")
-                os._exit(ExitCode.UNREACHABLE)  # what hangs would not let it end in another way
-
-            def blame(task: Task, broken: Broken) -> None:
-                progress.close()
-                shown = ("ronda", "bots", "debug", str(held.path / RECORDS), *kept_bots)
-                out.note(tournament_told.broken(kept.plan, task, broken, shown))
-
-            played = Run(kept, tell=progress.step, patience=stall, stalled=stalled, blame=blame)
+            told = _Told(kept.plan, held.path, again, stall)
+            played = Run(
+                kept,
+                tell=told.progress,
+                patience=stall,
+                stalled=told.stalled,
+                blame=told.broken,
+            )
             try:
                 if not played.ledger.over:
                     with out.aside(), where.make(kept.contract, registry) as place:
                         played.play(place)
             except KeyboardInterrupt as end:
-                progress.close()
+                told.close()
                 deliver(kept, played, held.path)
                 out.note(tournament_told.how_far(played.standing))
                 if isinstance(end, TerminatedError):
@@ -114,9 +107,11 @@ def run(
                     raise
                 raise Interrupted(again) from None
             finally:
-                progress.close()
+                told.close()
             summary = deliver(kept, played, held.path)
             tournament_told.tell(summary, output, plain)
+    except store.UnreadableError as problem:
+        raise Failure(str(problem), ExitCode.USAGE) from None
     except (store.StoreError, ExecutorError) as problem:
         raise Failure(f"{problem}; go on with: {again}", ExitCode.UNREACHABLE) from None
     except IsolationError as problem:
@@ -143,16 +138,36 @@ def _on_a_server(
     tournament_served.create(server, key_file, wanted, output, plain)
 
 
-class _Progress:
-    """How far it is, how fast, and how long it will take."""
+class _Told:
+    """What is told while it is played: how far it is, and what goes wrong."""
 
-    def __init__(self) -> None:
+    def __init__(self, plan: Plan, folder: Path, again: str, stall: float) -> None:
+        self._plan = plan
+        self._folder = folder
+        self._again = again
+        self._stall = stall
+        self._bots = options.bots_dir_again()
         self._shown = out.Progress("blocks", paced=True)
 
-    def step(self, standing: Standing) -> None:
-        """Tell it, if it is time to."""
+    def progress(self, standing: Standing) -> None:
+        """Tell how far it is, how fast it goes and how long it will take, if it is time to."""
         lost = f", {standing.lost} lost and played again" if standing.lost else ""
         self._shown.step(standing.blocks, standing.planned, f" ({standing.games} games{lost})")
+
+    def broken(self, task: Task, fault: Broken) -> None:
+        """Tell of a bot's fault."""
+        from ronda_arena.tournament.files import RECORDS  # noqa: PLC0415 -- not for `--help`
+
+        self.close()
+        shown = ("ronda", "bots", "debug", str(self._folder / RECORDS), *self._bots)
+        out.note(tournament_told.broken(self._plan, task, fault, shown))
+
+    def stalled(self, tasks: Sequence[Task]) -> None:
+        """Tell what is waited for, and end: what hangs would not let it end in another way."""
+        self.close()
+        words = tournament_told.stalled(self._plan, tasks, self._stall)
+        out.fail(f"{words}; go on with: {self._again}")
+        os._exit(ExitCode.UNREACHABLE)
 
     def close(self) -> None:
         """Take the line away."""

@@ -25,10 +25,17 @@ from ronda_arena.tournament.spec import Plan
 from ronda_arena.tournament.tasks import Contract, Played, Task, Thought
 from ronda_core.fair import commitment
 
-__all__ = ["Folder", "Lost", "Store", "StoreError", "claim"]
+__all__ = ["Folder", "Lost", "Store", "StoreError", "UnreadableError", "claim"]
 
 _PAGE: Final = 1000
 """Rows that are read at a time."""
+
+
+class UnreadableError(StoreError):
+    """What is kept cannot be read, and the same command would find it so again."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}: put back a copy of it, or take another folder")
 
 
 class Lost(NamedTuple):
@@ -105,7 +112,7 @@ class Store:
     def games(self) -> Iterator[tuple[Task, Game]]:
         """Yield every game that is over, in schedule order.
 
-        `StoreError` where a result is not what its record says: somebody has changed one of them.
+        `UnreadableError` where a result is not what its record says: somebody has changed one of them.
         """
         columns = schema.game.c
         promised = commitment(self.contract.master, self.plan.id)
@@ -113,7 +120,7 @@ class Store:
             yield self._played(row, promised)
 
     def _played(self, row: Any, promised: str) -> tuple[Task, Game]:
-        """Return a game that is what its record says, or raise `StoreError`."""
+        """Return a game that is what its record says, or raise `UnreadableError`."""
         try:
             entrants = msgspec.json.decode(row.entrants, type=tuple[int, ...])
             task = Task(row.block, entrants, row.rotation, row.attempt)
@@ -123,7 +130,7 @@ class Store:
         except (msgspec.MsgspecError, IndexError, TypeError):
             true = False
         if not true:
-            raise StoreError(
+            raise UnreadableError(
                 f"block {row.block}, rotation {row.rotation} is not what its record says: what"
                 " is kept here was changed, and nothing of it can be trusted"
             )
@@ -152,7 +159,7 @@ class Store:
             .group_by(columns.block, columns.rotation)
             .having(func.count(columns.game) == 0)
         )
-        with self._engine.connect() as connection:
+        with self._reading(), self._engine.connect() as connection:
             return {(row.block, row.rotation): row.lost for row in connection.execute(asked)}
 
     def blocks(self, end: int | None = None) -> Iterator[Block]:
@@ -207,7 +214,7 @@ class Store:
         asked = select(func.count()).where(
             columns.tournament == self.plan.id, columns.game.is_(None)
         )
-        with self._engine.connect() as connection:
+        with self._reading(), self._engine.connect() as connection:
             return int(connection.execute(asked).scalar_one())
 
     def _rows(self, *columns: Any, first_block: int = 0) -> Iterator[Any]:
@@ -222,12 +229,22 @@ class Store:
                 .order_by(keys.block, keys.rotation)
                 .limit(_PAGE)
             )
-            with self._engine.connect() as connection:
+            with self._reading(), self._engine.connect() as connection:
                 page = connection.execute(asked).all()
             yield from page
             if len(page) < _PAGE:
                 return
             after = page[-1].block, page[-1].rotation
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Say it in words where what is kept cannot be read."""
+        try:
+            yield
+        except SQLAlchemyError as error:
+            raise _unreadable(self._engine.url.database, words(error)) from None
+        except msgspec.MsgspecError:
+            raise _unreadable(self._engine.url.database, "a game in it is none") from None
 
     def _row(self, played: Played) -> dict[str, object]:
         task = played.task
@@ -245,6 +262,10 @@ class Store:
         }
 
 
+def _unreadable(state: object, why: str) -> UnreadableError:
+    return UnreadableError(f"{state} cannot be read: {why}")
+
+
 @contextlib.contextmanager
 def claim(folder: Path) -> Iterator[Folder]:
     """Have a tournament's folder for this process alone; it is made if it is not there.
@@ -252,7 +273,10 @@ def claim(folder: Path) -> Iterator[Folder]:
     `StoreError` if another process has it.
     """
     with (
-        locked(folder, f"another process plays the tournament in {folder}"),
+        locked(
+            folder,
+            f"another process plays the tournament in {folder}: wait until it is over, or end it",
+        ),
         Folder(folder) as held,
     ):
         yield held
@@ -278,26 +302,29 @@ class Folder:
         return self.path / files.STATE
 
     def find(self) -> Store | None:
-        """Return the tournament that is kept here, or None; `StoreError` if it cannot be read."""
+        """Return the tournament that is kept here, or None; `UnreadableError` if there is one."""
         if not self.state.exists():
             return None
         engine = self._open()
         try:
             with engine.connect() as connection:
                 version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-                if version == 0:  # it died before anything was written
+                tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
+                if version == 0 and not tables.scalar_one():  # it died before it wrote anything
                     return None
+                if version == 0:
+                    raise UnreadableError(f"{self.state} is no tournament's")
                 if version != schema.VERSION:
-                    raise StoreError(f"{self.state} was written by another version of ronda")
+                    raise UnreadableError(f"{self.state} was written by another version of ronda")
                 row = connection.execute(select(schema.tournament)).one_or_none()
         except SQLAlchemyError as error:
-            raise StoreError(f"{self.state} cannot be read: {words(error)}") from None
+            raise _unreadable(self.state, words(error)) from None
         if row is None:
             return None
         try:
             plan = msgspec.json.decode(row.plan, type=Plan)
         except msgspec.MsgspecError:
-            raise StoreError(f"the plan in {self.state} cannot be read") from None
+            raise _unreadable(self.state, "the plan in it is none") from None
         return Store(engine, Contract(plan, row.master))
 
     def begin(self, contract: Contract) -> Store:
