@@ -21,7 +21,7 @@ from ronda_core.fair import seeded_master
 from ronda_server.tournaments import messages
 from ronda_server.tournaments.book import Row
 
-LOCAL = {"plan", "progress", "timing", "commitment"}
+LOCAL = {"plan", "progress", "timing", "commitment", "course", "ronda"}
 """What a server tells otherwise, or not at all."""
 
 CASES: dict[str, dict[str, Any]] = {

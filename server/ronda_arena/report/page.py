@@ -162,7 +162,8 @@ def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def _facts(summary: Summary, played: Played) -> Iterator[tuple[str, str]]:
-    more = f", {words.counted(played.rounds, 'round')}" if played.rounds else ""
+    rounds = summary.course.rounds if summary.course else played.rounds
+    more = f", {words.counted(rounds, 'round')}" if rounds else ""
     if played.format == "gauntlet":
         more = f", {words.counted(played.challengers, 'challenger')}"
     yield "Format", f"{played.format}{more}"
@@ -192,7 +193,9 @@ def _stop(played: Played, unit: str) -> str:
     if "sequential" in asked:
         return f"a sequential test, error {words.share(asked['sequential'])}"
     if "precision" in asked:
-        return f"when every rating is known to ±{asked['precision']:g} points a {unit}"
+        within = f"{asked['precision']:g}"
+        noun = "point" if within == "1" else "points"
+        return f"when every rating is known to ±{within} {noun} a {unit} or better"
     return "none: all blocks are played"
 
 

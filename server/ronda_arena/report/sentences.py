@@ -264,7 +264,8 @@ def _faults(faults: Sequence[FaultRow]) -> Iterator[str]:
 def _stop(matter: Matter) -> Iterator[str]:
     verdict, stop = matter.verdict, matter.plan.stop
     if verdict is not None:
-        after = f" after {verdict.block + 1} blocks" if verdict.block is not None else ""
+        blocks = None if verdict.block is None else words.counted(verdict.block + 1, "block")
+        after = f" after {blocks}" if blocks else ""
         yield f"Stop rule ({verdict.rule}){after}: {verdict.decision.rstrip('.')}."
     if stop.sequential is not None:
         yield (
@@ -274,10 +275,14 @@ def _stop(matter: Matter) -> Iterator[str]:
             "are over later count for nothing here."
         )
     elif stop.precision is not None:
+        from ronda_arena.tournament.stops import FEWEST  # noqa: PLC0415 -- it knows the summary
+
+        asked = f"{stop.precision:.3g}"
         yield (
-            "The tournament stops when half of the interval of every rating is less than "
-            f"{stop.precision:.3g} points a {matter.plan.unit}; it looks at whole blocks in the "
-            "order of the schedule."
+            "The tournament stops when half of the interval of every rating is at most "
+            f"{asked} {'point' if asked == '1' else 'points'} a {matter.plan.unit}. It looks at "
+            "whole blocks in the order of the schedule, and not before every entrant has "
+            f"{FEWEST}: from fewer an interval is too often too narrow."
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from importlib.metadata import version
 from itertools import count
 from typing import Any, Final
 
@@ -121,7 +122,7 @@ class Verdict:
     decision: str
     """In words: what was decided, or that all blocks were played without a decision."""
     block: int | None
-    """The block after which it was decided, in schedule order; None: no decision."""
+    """The number, from 0, of the block that decided it, in schedule order; None: no decision."""
     estimate: Estimate
     """By how much the first entrant is ahead of the second: of a sequential test the
     median-unbiased one, with an interval that knows of the looks; else unknown."""
@@ -196,6 +197,8 @@ class Summary:
     """Of the master of all deals, in hex: made before the first game."""
     course: Course | None = None
     """Of Swiss and knockout: what the rounds came to."""
+    ronda: str = ""
+    """The version of ronda that counted."""
 
 
 def gather(
@@ -270,6 +273,7 @@ def gather(
         entrants=tuple(names),
         commitment=commitment,
         course=course,
+        ronda=version("ronda"),
     )
 
 

@@ -112,7 +112,7 @@ class Store:
     def games(self) -> Iterator[tuple[Task, Game]]:
         """Yield every game that is over, in schedule order.
 
-        `UnreadableError` where a result is not what its record says: somebody has changed one of them.
+        `UnreadableError` where one is not what its record says: somebody has changed something.
         """
         columns = schema.game.c
         promised = commitment(self.contract.master, self.plan.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from math import isfinite
 from typing import Any
 
@@ -19,6 +20,7 @@ from ronda_arena.report.summary import Summary, Timing, Verdict, gather, to_json
 from ronda_arena.statistics.estimate import Estimate
 from ronda_arena.tournament.results import Block
 from ronda_arena.tournament.spec import Plan, Spec, Stop, plan
+from ronda_arena.tournament.stops import FEWEST
 
 TIMING = Timing(1.5, 0, 0, ())
 PLAYERS = pytest.mark.parametrize("players", [2, 3, 4])
@@ -249,6 +251,22 @@ def test_a_verdict_speaks_first_with_its_own_estimate() -> None:
     )
     assert "Stop rule (sequential) after 31 blocks: a is stronger than b." in summary.sentences
     assert any("at most 0.05 of such tournaments" in one for one in summary.sentences)
+
+
+def test_a_precision_says_when_it_looked_and_what_it_asked_for() -> None:
+    told = list(World("a b").blocks(np.random.default_rng(1), 45))
+    verdict = Verdict("precision", "all is known", 44, Estimate(None, None, None, 45))
+    summary = gathered(planned("a b", stop=Stop(precision=1)), told, verdict, state="stopped")
+    assert "Stop rule (precision) after 45 blocks: all is known." in summary.sentences
+    assert (
+        "The tournament stops when half of the interval of every rating is at most 1 point a hand. "
+        f"It looks at whole blocks in the order of the schedule, and not before every entrant has "
+        f"{FEWEST}: from fewer an interval is too often too narrow."
+    ) in summary.sentences
+
+
+def test_the_version_that_counted_is_told() -> None:
+    assert to_json(gathered(planned("a b"), []))["ronda"] == version("ronda")
 
 
 def test_only_timing_may_differ_between_two_runs() -> None:

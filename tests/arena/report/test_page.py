@@ -20,6 +20,7 @@ from tests.arena.report import made_up
 from ronda_arena.report import page, words
 from ronda_arena.report.ink import SERIES
 from ronda_arena.report.summary import Verdict
+from ronda_arena.tournament.formats.course import Course, Standing
 from ronda_core.match import Cause
 
 HOSTILE = (
@@ -299,11 +300,21 @@ def test_it_says_what_was_played_and_how_to_prove_it() -> None:
     assert "unproven" in text(section("nothing known", "played"))
 
 
+def test_the_version_that_counted_and_the_rounds_that_were_decided_are_told() -> None:
+    course = Course(3, 3, standings=(Standing("bot0@1.0.0", 3.0, 4.0, 5.0, 0),))
+    plan = {**SUMMARIES["two"].plan, "format": "swiss"}
+    told = ET.fromstring(
+        page.render(replace(SUMMARIES["two"], plan=plan, course=course, ronda="1.2.3"))
+    )
+    assert "swiss, 3 rounds" in text(told)
+    assert "By ronda tournament of ronda 1.2.3, from the results alone" in text(told)
+
+
 def test_a_verdict_and_placings_have_parts_of_their_own() -> None:
     told = text(section("decided", "verdict"))
     assert "bot0 is stronger" in told
     assert "+1.50 (95 %: +0.75 to +2.25, 23 blocks)" in told
-    assert "Decided after block23" in told
+    assert "Decided after24 blocks" in told
     assert text(section("decided", "placings")) == "Placings bot0@1.0.0 bot1@1.1.0"
     assert tree("eight").find(".//section[@id='verdict']") is None
     assert tree("eight").find(".//section[@id='placings']") is None

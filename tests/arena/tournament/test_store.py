@@ -39,13 +39,13 @@ def played(block: int, rotation: int, attempt: int = 0, *, lost: bool = False) -
 def record(task: Task, game: Game) -> str:
     """Return as much of a game's record as the store reads."""
     told = {
-        "tournament": "tournament",
+        "tournament": contract().plan.id,
         "block": task.block,
         "rotation": task.rotation,
         "seats": ["bot0@1", "bot1@1"][:: -1 if task.rotation else 1],
         "score": game.scores,
         "winner": game.winner,
-        "fair": {"commitment": commitment(MASTER, "tournament"), "master": None},
+        "fair": {"commitment": commitment(MASTER, contract().plan.id), "master": None},
     }
     return json.dumps(told)
 
