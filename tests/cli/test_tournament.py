@@ -96,7 +96,9 @@ def test_the_same_seed_gives_the_same_in_another_folder_and_in_other_processes(
         (("--seed=6",), "the seed was another one"),
         (("--bots=random,careful",), "the bots were random@1.0.0, greedy@1.0.0"),
         (("--rules=cafe",), "rules was arabic and is now cafe"),
-        (("--precision=1",), "stop was"),
+        (("--precision=1",), "the stop rule was none and is now precision 1"),
+        (("--hands=2", "--rules=cafe"), "hands was none and is now 2"),
+        (("--clock=1", "--no-luck"), "clock was none and is now 1; luck was on and is now off"),
         (("--name=spring",), "and is now spring"),
     ],
 )
@@ -130,6 +132,9 @@ def test_a_file_says_the_same_as_flags_and_flags_come_first(
         (("--bots=random,greedy", "--players=3"), 2, "players"),
         (("--bots=random,greedy+careful",), 2, "four seats"),
         (("--blocks=3",), 2, "--bots"),
+        (("--format=list",), 2, "the flags: the format list needs a file"),
+        (("--bots=random,greedy", "--name=../x y"), 2, "the flags: name: at most 64 letters"),
+        (("--bots=random,greedy", "--rounds=3"), 2, "rounds belong to the format swiss"),
         (("--bots=random,greedy", "--executor=dask"), 2, "--scheduler"),
         (("--bots=random,greedy", "--workers=2", HERE), 2, "--workers"),
         (("--bots=random,greedy", "--rated", "--seed=1"), 2, "seed"),
@@ -157,6 +162,12 @@ def test_a_strangers_file_is_not_replaced(run: Run, tmp_path: Path, name: str) -
     assert "take another folder" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "mine"
+
+
+def test_a_flag_alone_where_one_was_begun_says_what_to_do(whole: Path, run: Run) -> None:
+    result = play(run, whole, "--blocks=60")
+    assert result.exit_code == 2
+    assert f"what was begun in {whole} stays as it is: go on with --out alone" in result.stderr
 
 
 def test_a_file_that_is_no_spec_is_told_with_its_name(run: Run, tmp_path: Path) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
 from ronda_cli import output as out
 from ronda_cli.output import ExitCode, Failure
+
+_FLAGS: Final = {"length": "hands", "stop": "the stop rule"}
+"""What fields of a plan are called that no flag is named like."""
 
 if TYPE_CHECKING:
     from ronda_arena.tournament.spec import Plan, Spec
@@ -99,7 +102,7 @@ def _refuse_another(folder: Folder, found: Store, wanted: Spec, registry: Regist
 
     plan = _plan(wanted, registry, found.plan.id.rpartition("-")[2])
     changed = [
-        f"{name} was {getattr(found.plan, name)} and is now {getattr(plan, name)}"
+        _changed(name, getattr(found.plan, name), getattr(plan, name))
         for name in plan.__struct_fields__
         if name not in ("entrants", "id") and getattr(plan, name) != getattr(found.plan, name)
     ]
@@ -116,6 +119,27 @@ def _refuse_another(folder: Folder, found: Store, wanted: Spec, registry: Regist
             " Take another folder, or go on with --out alone",
             ExitCode.USAGE,
         )
+
+
+def _changed(name: str, then: object, now: object) -> str:
+    """Say what was decided otherwise, in the words of the flags."""
+    if name == "pairings":
+        return "the pairings were others"
+    if name == "seeded":
+        return f"there was {'a' if then else 'no'} seed and now there is {'one' if now else 'none'}"
+    return f"{_FLAGS.get(name, name)} was {_said(then)} and is now {_said(now)}"
+
+
+def _said(value: object) -> str:
+    from ronda_arena.tournament.spec import Stop  # noqa: PLC0415 -- not for `--help`
+
+    if isinstance(value, Stop):
+        if value.precision is not None:
+            return f"precision {value.precision:g}"
+        return "none" if value.sequential is None else f"sequential {value.sequential:g}"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "none" if value is None or value == 0 else str(value)
 
 
 def _plan(wanted: Spec, registry: Registry, token: str) -> Plan:

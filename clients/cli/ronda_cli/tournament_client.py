@@ -155,7 +155,7 @@ def _asked(spec: Spec) -> tournament_pb2.TournamentSpec:
         length=spec.hands,
         blocks=spec.blocks,
         rounds=spec.rounds,
-        challengers=spec.challengers,
+        challengers=spec.challengers or 0,
         pairings=[
             _Pb.Pairing(entrants=[spec.bots.index(name_) for name_ in pairing])
             for pairing in spec.pairings

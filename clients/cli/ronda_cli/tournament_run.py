@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ronda_arena.tournament.run import Standing
     from ronda_arena.tournament.spec import Plan, Spec
     from ronda_arena.tournament.tasks import Broken, Task
+    from ronda_cli.tournament_begin import Asked
 
 
 @click.command()
@@ -70,21 +71,38 @@ def run(
         local = {"--executor": executor, "--workers": workers, "--scheduler": scheduler}
         _on_a_server(server, key_file, tournament_wishes.wanted(spec, asked), local, output, plain)
         return
-    from ronda_cli.tournament_begin import checked, tournament_of  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.tournament.files import STATE  # noqa: PLC0415 -- not for `--help`
+    from ronda_cli.tournament_begin import checked  # noqa: PLC0415 -- not for `--help`
 
     where = places.place_of(executor, workers, scheduler)
-    begun = checked(Path(folder), tournament_wishes.wanted(spec, asked), bots_dir)
+    kept_there = folder if (Path(folder) / STATE).exists() else ""
+    begun = checked(Path(folder), tournament_wishes.wanted(spec, asked, kept_there), bots_dir)
+    again = out.command(
+        *("ronda", "tournament", "run", "--out", folder, *where.words, *options.bots_dir_again())
+    )
+    _here(Path(folder), begun, where, again, stall, bots_dir, output, plain)
+
+
+def _here(
+    folder: Path,
+    begun: Asked,
+    where: places.Place,
+    again: str,
+    stall: float,
+    bots_dir: Path | None,
+    output: str,
+    plain: bool,
+) -> None:
+    """Play it on this machine, or go on with it."""
     from ronda_arena.isolation import IsolationError  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament import store  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.deliver import deliver  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.executors import ExecutorError  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.run import Run  # noqa: PLC0415 -- not for `--help`
+    from ronda_cli.tournament_begin import tournament_of  # noqa: PLC0415 -- not for `--help`
 
-    again = out.command(
-        *("ronda", "tournament", "run", "--out", folder, *where.words, *options.bots_dir_again())
-    )
     try:
-        with store.claim(Path(folder)) as held, restoring():
+        with store.claim(folder) as held, restoring():
             kept, registry = tournament_of(held, begun, bots_dir)
             told = _Told(kept.plan, held.path, again, stall)
             played = Run(

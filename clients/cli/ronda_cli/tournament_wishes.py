@@ -94,18 +94,26 @@ def asked(command: _F) -> _F:
     return command
 
 
-def wanted(file: str | None, asked: dict[str, Any]) -> Spec | None:
-    """Return what the flags and the file ask for; None if neither names a bot."""
+def wanted(file: str | None, asked: dict[str, Any], begun: str) -> Spec | None:
+    """Return what the flags and the file ask for; None if they ask for nothing.
+
+    `begun` is the folder of a tournament that was begun, or nothing.
+    """
     from ronda_arena.tournament import spec  # noqa: PLC0415 -- not for `--help`
 
     data: dict[str, Any] = {}
     try:
         if file:
             data = spec.data(Path(file).read_text(encoding="utf-8"))
-        data |= _flags(asked, data.get("stop", {}))
+        data |= _flags(asked)
         if not data:
             return None
-        if "bots" not in data and not file:
+        if "bots" not in data and not file and data.get("format") != "list":
+            if begun:
+                raise click.UsageError(
+                    f"what was begun in {begun} stays as it is: go on with --out alone, or take"
+                    " another folder and name who takes part, with --bots"
+                )
             raise click.UsageError("name who takes part: --bots random,greedy,careful")
         return spec.of(data)
     except UnicodeDecodeError:
@@ -114,13 +122,10 @@ def wanted(file: str | None, asked: dict[str, Any]) -> Spec | None:
         raise Failure(f"{file or 'the flags'}: {problem}", ExitCode.USAGE) from None
 
 
-def _flags(asked: dict[str, Any], stop: dict[str, Any]) -> dict[str, Any]:
+def _flags(asked: dict[str, Any]) -> dict[str, Any]:
     given = {name: value for name, value in asked.items() if value is not None}
     if form := given.pop("form", None):
         given["format"] = form
     if bots := given.pop("bots", None):
         given["bots"] = [name.strip() for name in bots.split(",") if name.strip()]
-    rule = {name: given.pop(name) for name in ("precision", "sequential") if name in given}
-    if rule:
-        given["stop"] = {**stop, **rule}
     return given

@@ -11,11 +11,13 @@ import re
 import tomllib
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from math import ceil, log2
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from ronda_arena.clock import Clock
+from ronda_arena.tournament import given
 from ronda_arena.tournament.entrants import TEAM, Entrant, rotations, sides
 from ronda_core.cards import PACK
 from ronda_core.rules import RulesError, Settings, settings
@@ -64,8 +66,8 @@ class Spec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_default
     """A pairing: of a round, in formats with rounds."""
     rounds: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
     """Of Swiss; 0: as many as it takes to tell the first, log2 of the entrants, rounded up."""
-    challengers: Annotated[int, msgspec.Meta(ge=1)] = 1
-    """Of a gauntlet: how many of the first entrants meet all others, and not each other."""
+    challengers: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Of a gauntlet: how many of the first meet all others, and not each other; None: one."""
     pairings: tuple[tuple[str, ...], ...] = ()
     """Of a list: who meets, in this order."""
     seed: int | None = None
@@ -148,11 +150,16 @@ def data(text: str) -> dict[str, Any]:
 
 def of(values: dict[str, Any]) -> Spec:
     """Return the spec of plain values, or raise `SpecError`."""
+    values = given.whole(values)
+    if values.get("format") == "list" and not values.get("pairings"):
+        raise SpecError(
+            "the format list needs a file that names who meets whom:"
+            ' pairings = [["a", "b"], ["c", "a"]]'
+        )
     try:
         return msgspec.convert(values, Spec)
     except msgspec.ValidationError as error:
-        problem = str(error).replace("Object contains", "there is an")
-        raise SpecError(problem, _place(str(error))) from None
+        raise SpecError(given.problem(str(error), values), _place(str(error))) from None
 
 
 def _place(problem: str) -> str:
@@ -179,12 +186,7 @@ def plan(spec: Spec, identity: Callable[[str], str], token: Callable[[], str]) -
         raise SpecError("a seed makes the deals known: what is rated has none", "rated")
     if spec.rated and spec.isolation in ("trusted", "process"):
         raise SpecError("what is rated runs in a sandbox: leave the isolation out", "isolation")
-    if spec.stop.sequential is not None and (len(entrants) != 2 or spec.format != "round-robin"):
-        problem = "a sequential test is about two entrants: name two, or take a precision"
-        raise SpecError(problem, "stop")
-    if spec.stop.sequential is not None and spec.stop.precision is not None:
-        problem = "a tournament has one stop rule: a precision or a sequential test"
-        raise SpecError(problem, "stop")
+    _check_stop(spec, len(entrants))
     if spec.clock is not None:
         try:
             Clock.parse(spec.clock)
@@ -200,7 +202,7 @@ def plan(spec: Spec, identity: Callable[[str], str], token: Callable[[], str]) -
         entrants=entrants,
         blocks=spec.blocks,
         rounds=spec.rounds,
-        challengers=spec.challengers,
+        challengers=spec.challengers or 1,
         pairings=tuple(_pairing(one, names, spec, identity) for one in spec.pairings),
         seeded=spec.seed is not None,
         clock=spec.clock,
@@ -247,13 +249,36 @@ def _check_count(spec: Spec, count: int) -> None:
     table = sides(spec.players)
     if not table <= count <= _MOST_BOTS:
         raise SpecError(f"{spec.players} players need {table} to {_MOST_BOTS} entrants")
-    if spec.format == "gauntlet" and count - spec.challengers < table - 1:
-        problem = f"a gauntlet of {spec.challengers} needs {table - 1} more to be met"
+    challengers = spec.challengers or 1
+    if spec.format == "gauntlet" and count - challengers < table - 1:
+        problem = f"a gauntlet of {challengers} needs {table - 1} more to be met"
         raise SpecError(problem, "challengers")
     if spec.format == "knockout" and table == 3 and count % 2 == 0:
         raise SpecError("a knockout at three seats needs an odd number: each table sends two home")
     if (spec.format == "list") != bool(spec.pairings):
         raise SpecError("pairings belong to the format list, and it needs them", "pairings")
+    if spec.rounds and spec.format != "swiss":
+        problem = f"rounds belong to the format swiss, and this is {spec.format}"
+        raise SpecError(problem, "rounds")
+    if spec.challengers is not None and spec.format != "gauntlet":
+        problem = f"challengers belong to the format gauntlet, and this is {spec.format}"
+        raise SpecError(problem, "challengers")
+
+
+def _check_stop(spec: Spec, count: int) -> None:
+    alpha = spec.stop.sequential
+    if alpha is None:
+        return
+    if count != 2 or spec.format != "round-robin":
+        problem = "a sequential test is about two entrants: name two, or take a precision"
+        raise SpecError(problem, "stop")
+    if spec.stop.precision is not None:
+        problem = "a tournament has one stop rule: a precision or a sequential test"
+        raise SpecError(problem, "stop")
+    fewest = ceil(log2(2 / alpha))  # all for one of two equals come as rarely as that
+    if spec.blocks < fewest:
+        problem = f"a sequential test of {alpha:g} can decide nothing before {fewest} blocks"
+        raise SpecError(problem, "blocks")
 
 
 def _pairing(

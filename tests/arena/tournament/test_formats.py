@@ -244,7 +244,7 @@ def test_an_encounter_that_nobody_wins_is_played_again_three_times_and_goes_to_t
         ({"bots": 2, "format": "list", "pairings": (("bot0", "bot0"),)}, "different"),
         ({"bots": 2, "format": "list", "pairings": (("bot0", "else"),)}, "none of the bots"),
         ({"bots": 3, "stop": {"sequential": 0.05}}, "two entrants"),
-        ({"bots": 2, "stop": {"precision": 0}}, "> 0"),
+        ({"bots": 2, "stop": {"precision": 0}}, "above 0"),
         ({"bots": 2, "stop": {"precision": 1, "sequential": 0.05}}, "one stop rule"),
         ({"bots": 2, "rated": True}, "seed"),
         ({"bots": 2, "clock": "soon"}, "clock"),

@@ -1,0 +1,80 @@
+"""What a person may write for a tournament, and what is said where it is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.arena.tournament.plans import plan
+
+from ronda_arena.tournament import given
+from ronda_arena.tournament.spec import Spec, SpecError, Stop, of
+
+TWO = {"bots": ["a", "b"]}
+
+
+def test_every_key_of_a_file_is_said_in_words() -> None:
+    keys = {*Spec.__struct_fields__, *Stop.__struct_fields__}
+    assert set(given.WANTED) == keys
+
+
+@pytest.mark.parametrize("key", given.WANTED)
+def test_a_value_that_is_none_is_told_with_its_key_and_what_it_takes(key: str) -> None:
+    with pytest.raises(SpecError) as raised:
+        of({**TWO, key: {"no": ["value"]}})
+    told = str(raised.value)
+    if key == "stop":
+        assert told == "there is no stop.no: known are precision, sequential"
+    else:
+        assert told.startswith(f"{key}: {given.WANTED[key]} is expected")
+        assert ("value" in told) == (key != "seed")
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"blocks": "3"}, 'blocks: a whole number from 1 to 10000000 is expected, not "3"'),
+        ({"format": "Round-Robin"}, "format: round-robin, gauntlet, swiss, knockout or list is"),
+        ({"name": "../x y"}, 'name: at most 64 letters, digits, _ and - is expected, not "../x y"'),
+        ({"blokcs": 3}, "there is no blokcs: did you mean blocks?"),
+        ({"stop": {"precison": 1}}, "there is no stop.precison: did you mean precision?"),
+        (
+            {"stop": {"precision": "1"}},
+            'precision: a number of points above 0 is expected, not "1"',
+        ),
+        ({"zzz": 3}, "there is no zzz: known are bots, format,"),
+        ({"format": "list"}, "the format list needs a file that names who meets whom"),
+        ({"clock": "soon"}, "clock: a clock is seconds a decision, such as 0.5"),
+        ({"rounds": 3}, "rounds belong to the format swiss, and this is round-robin"),
+        ({"challengers": 1}, "challengers belong to the format gauntlet, and this is round-robin"),
+        ({"pairings": [["a", "b"]]}, "pairings belong to the format list"),
+        ({"sequential": 0.05, "blocks": 5}, "of 0.05 can decide nothing before 6 blocks"),
+        ({"sequential": 0.05, "precision": 1.0}, "a tournament has one stop rule"),
+    ],
+)
+def test_what_is_refused_is_told_in_words(values: dict[str, Any], told: str) -> None:
+    with pytest.raises(SpecError) as raised:
+        plan(["a", "b"], **values)
+    assert told in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ({"clock": 0.5}, {"clock": "0.5"}),
+        ({"clock": 2}, {"clock": "2"}),
+        ({"precision": 0.5}, {"stop": {"precision": 0.5}}),
+        ({"sequential": 0.05}, {"stop": {"sequential": 0.05}}),
+        (
+            {"format": "list", "pairings": [["c", "a"], ["a", "b"]]},
+            {"format": "list", "pairings": [["c", "a"], ["a", "b"]], "bots": ["c", "a", "b"]},
+        ),
+    ],
+)
+def test_what_is_said_in_short_is_the_same(short: dict[str, Any], long: dict[str, Any]) -> None:
+    bots = {} if short.get("format") == "list" else TWO
+    assert of({**bots, **short}) == of({**bots, **long})
+
+
+def test_a_sequential_test_of_as_many_blocks_as_it_needs_is_played() -> None:
+    assert plan(2, sequential=0.05, blocks=6).stop == Stop(sequential=0.05)
