@@ -12,8 +12,7 @@ MOST_NAMED: Final = 8
 """Entrants that a sentence names; the rest is in the table."""
 
 _STRENGTH: Final = (
-    "That is who won; what follows is how sure the games are of who is stronger, "
-    "which takes more of them."
+    "That is the result; how sure it is who is stronger, which takes more games to show, follows."
 )
 
 
@@ -28,7 +27,7 @@ def sentences(course: Course, placings: Sequence[str], *, stopped: bool) -> Iter
     else:
         yield "The first round is not over yet: nobody is ahead."
         return
-    yield _STRENGTH if course.over else "What follows is how sure the games are of who is stronger."
+    yield _STRENGTH if course.over else "How sure it is who is stronger follows."
 
 
 def _swiss(course: Course) -> str:

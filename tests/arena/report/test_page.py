@@ -373,6 +373,16 @@ def test_pictures_have_the_colours_of_the_page_in_light_and_in_dark() -> None:
         assert f"{variable}:" in dark
 
 
+def test_a_table_that_scrolls_shows_at_its_edges_that_there_is_more() -> None:
+    style = tree("eight").findtext("head/style") or ""
+    paint = re.search(r"\.scroll \{[^}]*?background:([^;]*);", style)
+    assert paint is not None
+    layers = [layer.split() for layer in paint[1].split(",\n")]
+    # What moves along with the table is drawn above what stays at the edges.
+    assert [layer[-1] for layer in layers] == ["local", "local", "scroll", "scroll"]
+    assert ["--shade" in " ".join(layer) for layer in layers] == [False, False, True, True]
+
+
 def test_every_cause_has_a_colour_of_its_own() -> None:
     assert len(set(SERIES)) == len(words.CAUSES) == len(Cause)
 
