@@ -69,7 +69,9 @@ def run(
     """
     if folder is None:
         local = {"--executor": executor, "--workers": workers, "--scheduler": scheduler}
-        _on_a_server(server, key_file, tournament_wishes.wanted(spec, asked), local, output, plain)
+        _on_a_server(
+            server, key_file, tournament_wishes.wanted(spec, asked, ""), local, output, plain
+        )
         return
     from ronda_arena.tournament.files import STATE  # noqa: PLC0415 -- not for `--help`
     from ronda_cli.tournament_begin import checked  # noqa: PLC0415 -- not for `--help`

@@ -109,7 +109,9 @@ def compared(one: Comparison, unit: str, aside: str = "", *, shown: bool | None 
     """
     first, second, by, met = one
     if not by.known:
-        return f"There are too few blocks to compare {first} with {second}: {by.blocks}."
+        return (
+            f"There are too few blocks to compare {first} with {second}: {by.blocks}{_of(by, met)}."
+        )
     value, low, _ = limits(by)
     if value < 0:
         return compared(Comparison(second, first, turned(by), met), unit, aside, shown=shown)
@@ -155,10 +157,15 @@ def within(told: Estimate, met: int | None = None) -> str:
     """
     _, low, high = limits(told)
     digits = _digits(told)
-    blocks = words.counted(told.blocks, "block")
-    if met is not None and met != told.blocks:
-        blocks = f"{blocks} of one or the other, {met or 'none'} of them against each other"
+    blocks = f"{words.counted(told.blocks, 'block')}{_of(told, met)}"
     return f"95 %: {_number(low, digits)} to {_number(high, digits)}; {blocks}"
+
+
+def _of(told: Estimate, met: int | None) -> str:
+    """Return of whom the blocks are, where they are not all of both."""
+    if met is None or met == told.blocks:
+        return ""
+    return f" of one or the other, {met or 'none'} of them against each other"
 
 
 def _digits(told: Estimate) -> int:

@@ -29,6 +29,11 @@ def test_of_two_among_others_both_counts_are_told() -> None:
     assert told(2.0, 1.0, 3.0, met=0).endswith(
         "; 40 blocks of one or the other, none of them against each other)."
     )
+    few = Comparison("a", "b", Estimate(None, None, None, 3), 1)
+    assert compared(few, "game") == (
+        "There are too few blocks to compare a with b: "
+        "3 of one or the other, 1 of them against each other."
+    )
     assert told(2.0, 1.0, 3.0, met=40).endswith("; 40 blocks).")
     assert told(2.0, 1.0, 3.0, blocks=1).endswith("; 1 block).")
 
