@@ -80,3 +80,17 @@ def test_columns_give_way_in_order_and_only_as_many_as_must() -> None:
     assert list(lines(rows, 63, spare=spare))[-1] == "Left out for want of room: two; one."
     blocks = list(lines([{**rows[0], "who": "a" * 90}], 63, spare=spare))
     assert [line.split()[0] for line in blocks] == ["who", "one", "two", "three"]
+
+
+def test_what_the_table_of_pairs_leaves_out_is_said(told: Told) -> None:
+    names = made_up.many(60)
+    summary = made_up.tournament(names)
+    gauntlet = replace(
+        summary,
+        plan={**summary.plan, "format": "gauntlet", "challengers": 1},
+        entrants=(names[0], *(name for name in summary.entrants if name != names[0])),
+    )
+    found = told(gauntlet, 120)
+    assert found[-1] == "The table of pairs leaves out 19: they are in report.json."
+    head = next(at for at, line in enumerate(found) if line.startswith("first "))
+    assert found[head + 41] == ""
