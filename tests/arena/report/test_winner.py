@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -187,3 +190,21 @@ def test_the_report_keeps_the_course_as_data() -> None:
 )
 def test_so_many_rounds_leave_one(entrants: int, table: int, rounds: int) -> None:
     assert rounds_to_one(entrants, table) == rounds
+
+
+@pytest.mark.parametrize("format_", ["swiss", "knockout"])
+def test_what_a_run_leaves_begins_with_who_won_it(format_: str, tmp_path: Path) -> None:
+    flags = f"--bots random,greedy,careful --format {format_} --blocks 1 --hands 1 --seed 1"
+    command = [sys.executable, "-m", "ronda_cli", "tournament", "run", *flags.split()]
+    done = subprocess.run(
+        [*command, "--isolation", "trusted", f"--out={tmp_path}"],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["course"]["rounds"] == report["course"]["played"] == 2
+    name = {"swiss": "Swiss", "knockout": "knockout"}[format_]
+    assert report["sentences"][0].startswith(f"{report['placings'][0]} won the {name}")
+    assert done.stdout.startswith(f"{report['placings'][0]} won the {name}")
