@@ -138,7 +138,10 @@ class PrecisionStop:
         self._look = ceil(self._evidence.blocks * GROWTH)
         name, half = self._least_sure()
         if half <= self._within:
-            told = f"every rating is known to within {self._words}, that of {name} to {half:.3g}"
+            told = (
+                f"every rating is known to within {self._words}; the least sure is that of {name}, "
+                f"to within {half:.3g}"
+            )
             self._verdict = Verdict("precision", told, block.number, self._no_estimate())
 
     def verdict(self, *, over: bool) -> Verdict | None:
@@ -154,7 +157,8 @@ class PrecisionStop:
 
     @property
     def _words(self) -> str:
-        return f"{self._within:g} points a {self._plan.unit}"
+        number = f"{self._within:g}"
+        return f"{number} {'point' if number == '1' else 'points'} a {self._plan.unit}"
 
     def _least_sure(self) -> tuple[str, float]:
         """Return whose interval is the widest, and half of its width."""

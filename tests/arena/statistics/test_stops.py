@@ -194,7 +194,9 @@ def test_a_precision_is_reached_when_every_rating_is_known_so_well(
     made = made_up(asked, 1)
     verdict = fed(stop_rule(asked), made)
     assert verdict is not None
-    assert verdict.decision.startswith("every rating is known to within 0.6 points a hand, that of")
+    assert verdict.decision.startswith(
+        "every rating is known to within 0.6 points a hand; the least sure is that of bot"
+    )
     assert verdict.block is not None
     assert not verdict.estimate.known
     assert max(_halves(asked, made[: verdict.block + 1])) <= within
