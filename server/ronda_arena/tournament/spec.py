@@ -154,7 +154,8 @@ def of(values: dict[str, Any]) -> Spec:
     if values.get("format") == "list" and not values.get("pairings"):
         raise SpecError(
             "the format list needs a file that names who meets whom:"
-            ' pairings = [["a", "b"], ["c", "a"]]'
+            ' pairings = [["a", "b"], ["c", "a"]]',
+            "pairings",
         )
     try:
         return msgspec.convert(values, Spec)
