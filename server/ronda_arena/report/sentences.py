@@ -7,14 +7,14 @@ from itertools import pairwise
 from math import floor, log10
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ronda_arena.report import winner, words
+from ronda_arena.report import broken, winner, words
 from ronda_arena.statistics.estimate import DIGITS, Estimate
 from ronda_arena.statistics.ratings import Strengths
 from ronda_arena.tournament.formats.course import Course
 from ronda_arena.tournament.spec import Plan
 
 if TYPE_CHECKING:  # the summary has the sentences made, so it knows this room
-    from ronda_arena.report.summary import FaultRow, LuckRow, PositionRow, Verdict
+    from ronda_arena.report.summary import FaultRow, LuckRow, PositionRow, RatingRow, Verdict
 
 MOST: Final = 12
 """Comparisons that are told; the rest is in the table."""
@@ -84,6 +84,7 @@ class Matter(NamedTuple):
     faults: Sequence[FaultRow]
     placings: Sequence[str] = ()
     course: Course | None = None
+    ratings: Sequence[RatingRow] = ()
 
 
 def sentences(matter: Matter) -> tuple[str, ...]:
@@ -92,6 +93,7 @@ def sentences(matter: Matter) -> tuple[str, ...]:
         return ("No block is over yet: there is nothing to say.",)
     return (
         *_winner(matter),
+        *broken.sentences(matter.ratings),
         *_strength(matter),
         *_seat(matter),
         *_luck(matter.luck),

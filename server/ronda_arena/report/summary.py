@@ -266,6 +266,7 @@ def gather(
                 faults=faults,
                 placings=placed,
                 course=course,
+                ratings=ratings,
             )
         ),
         placings=placed,
