@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -107,3 +109,23 @@ def test_debug_and_replay_find_a_game_by_its_fault_and_by_its_id(
     missing = run("replay", str(records), "--game", "spring-7-7")
     assert missing.exit_code == 2
     assert f"holds {len(faults)} records: there is no --game spring-7-7" in missing.stderr
+
+
+def test_ctrl_c_while_no_dask_scheduler_answers_ends_without_a_word_of_python(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("distributed", reason="the extra dask is not installed")
+    flags = ("--bots=random,greedy", "--seed=5", f"--out={tmp_path / 't'}")
+    command = [sys.executable, "-m", "ronda_cli", "tournament", "run", *flags]
+    with socket.socket() as nobody:  # bound, and not listening
+        nobody.bind(("127.0.0.1", 0))
+        command += ["--executor=dask", f"--scheduler=tcp://127.0.0.1:{nobody.getsockname()[1]}"]
+        driver = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment())
+        assert driver.stderr is not None
+        assert "waiting up to 600 s" in driver.stderr.readline()
+        driver.send_signal(signal.SIGINT)
+        _, told = driver.communicate(timeout=60)
+    assert driver.returncode == 130
+    kept, hint = told.splitlines()
+    assert kept == "0 of 20 blocks and 0 games are over, and kept"
+    assert hint.startswith("interrupted; go on with: ronda tournament run")

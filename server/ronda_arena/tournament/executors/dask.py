@@ -180,10 +180,19 @@ class Dask:
         for future in tuple(self._under_way):
             future.cancel()
         with suppress(TimeoutError):  # a scheduler that is gone takes no leave
-            self._start(self._cluster.close()).result(_ONE_TRY_SECONDS)
+            self._start(self._hang_up()).result(2 * _ONE_TRY_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    async def _hang_up(self) -> None:
+        """Hang up, and let everything that was under way end."""
+        await self._cluster.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        if others:
+            await asyncio.wait(others, timeout=_ONE_TRY_SECONDS)
 
 
 class _Cluster:
@@ -288,14 +297,15 @@ class _Cluster:
         told = False
         while True:
             left = until - time.monotonic()
+            client = Client(
+                self._address,
+                asynchronous=True,
+                set_as_default=False,
+                timeout=max(0.1, min(left, _ONE_TRY_SECONDS)),
+                name="ronda",
+            )
             try:
-                client: Client = await Client(
-                    self._address,
-                    asynchronous=True,
-                    set_as_default=False,
-                    timeout=max(0.1, min(left, _ONE_TRY_SECONDS)),
-                    name="ronda",
-                )
+                await self._entered(client)
             except (OSError, TimeoutError) as problem:
                 silent = f"no Dask scheduler answers at {self._address}"
                 if not told:
@@ -308,6 +318,14 @@ class _Cluster:
                 self._note(f"the scheduler at {self._address} answers")
             return client
 
+    async def _entered(self, client: Client) -> None:
+        """Connect; a connection that was not made is closed, so that nobody else tries to."""
+        try:
+            await client
+        except BaseException:
+            await self._leave(client)
+            raise
+
     async def _lost(self, client: Client) -> None:
         """Give up a connection, once for all who had it."""
         async with self._connecting:
@@ -316,8 +334,11 @@ class _Cluster:
                 await self._leave(client)
 
     async def _leave(self, client: Client) -> None:
-        with suppress(OSError, TimeoutError, CancelledError):  # it is gone anyway
-            await asyncio.wait_for(client.close(), _ONE_TRY_SECONDS)
+        try:
+            with suppress(OSError, TimeoutError, CancelledError):  # it is gone anyway
+                await asyncio.wait_for(client.close(), _ONE_TRY_SECONDS)
+        finally:
+            client.status = "closed"  # else it would close itself when the loop is gone
 
 
 def needs(contract: Contract) -> frozenset[str]:
