@@ -78,6 +78,21 @@ def test_the_same_command_again_plays_nothing_and_tells_the_same(
     assert play(run, whole, HERE).exit_code == 0  # the folder alone says it all
 
 
+def test_a_page_that_says_what_there_is_to_say_is_not_made_again(
+    whole: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "t"
+    shutil.copytree(whole, folder)
+    monkeypatch.setattr("ronda_arena.report.page.render", lambda _: "<html>made again</html>")
+    before = (folder / "report.html").read_bytes()
+    assert play(run, folder, HERE).exit_code == 0
+    assert (folder / "report.html").read_bytes() == before
+    (folder / "report.json").write_text("another")
+    assert play(run, folder, HERE).exit_code == 0
+    assert b"made again" in (folder / "report.html").read_bytes()
+    assert report(folder) == report(whole)
+
+
 def test_the_same_seed_gives_the_same_in_another_folder_and_in_other_processes(
     whole: Path, run: Run, tmp_path: Path
 ) -> None:

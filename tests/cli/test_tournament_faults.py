@@ -14,6 +14,7 @@ import pytest
 from tests.bots.plugins import importable, install
 from tests.cli.conftest import Run, environment
 
+from ronda_cli import output as out
 from ronda_core.record import read
 
 BOTS = """
@@ -129,3 +130,15 @@ def test_ctrl_c_while_no_dask_scheduler_answers_ends_without_a_word_of_python(
     kept, hint = told.splitlines()
     assert kept == "0 of 20 blocks and 0 games are over, and kept"
     assert hint.startswith("interrupted; go on with: ronda tournament run")
+
+
+def test_progress_says_of_what_there_are_so_many_a_second(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    times = iter([0.0, 0.0, 20.0])
+    shown = out.Progress("blocks", paced=True, rewrite=False, clock=lambda: next(times))
+    shown.step(10, 50)
+    shown.step(20, 50, " (40 games)")
+    assert capsys.readouterr().err == (
+        "20 of 50 blocks (40 games), 0.5 blocks a second, 1 min 0 s left\n"
+    )

@@ -213,7 +213,7 @@ class Progress:
         if not self._paced or not new:
             return ""
         a_second = new / (now - self._began)
-        pace = f", {a_second:.3g} a second"
+        pace = f", {a_second:.3g} {self._what} a second"
         return f"{pace}, {duration((total - done) / a_second)} left" if total else pace
 
     def close(self) -> None:

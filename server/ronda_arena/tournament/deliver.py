@@ -41,22 +41,40 @@ def summary(store: Store, run: Run) -> Summary:
 
 
 def deliver(store: Store, run: Run, folder: Path) -> Summary:
-    """Write everything to the folder, each file whole or not at all, and return what it tells."""
-    from ronda_arena.report.page import render  # noqa: PLC0415 -- pictures take a second to import
+    """Write everything to the folder, each file whole or not at all, and return what it tells.
 
+    A page beside a report that says the same stays as it is: pictures take seconds.
+    """
     told = summary(store, run)
     records.write(store, folder / RECORDS, run.ledger.blocks, over=run.ledger.over)
-    write_report(told, folder)
+    report = _as_json(told)
+    if (folder / PAGE).exists() and _holds(folder / REPORT, report):
+        return told
+    from ronda_arena.report.page import render  # noqa: PLC0415 -- pictures take a second to import
+
+    page = render(told).encode()
     with records.replacing(folder / PAGE) as file:
-        file.write(render(told).encode())
+        file.write(page)
+    write_report(told, folder)
     return told
 
 
 def write_report(told: Summary, folder: Path) -> None:
     """Write the report as data, whole or not at all."""
-    data = json.dumps(to_json(told), indent=1, ensure_ascii=True, allow_nan=False)
     with records.replacing(folder / REPORT) as file:
-        file.write(f"{data}\n".encode())
+        file.write(_as_json(told))
+
+
+def _as_json(told: Summary) -> bytes:
+    data = json.dumps(to_json(told), indent=1, ensure_ascii=True, allow_nan=False)
+    return f"{data}\n".encode()
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return path.read_bytes() == data
+    except FileNotFoundError:
+        return False
 
 
 def timing(store: Store, end: int, late: int) -> Timing:
