@@ -4,7 +4,7 @@
 # .venv: from the hashed locks in requirements/ on Linux with Python 3.11, else from the floors in pyproject.toml.
 
 PYTHON ?= python3
-PYTEST_WORKERS ?= 2
+PYTEST_WORKERS ?= 3
 PYTEST_ARGS ?=
 
 # Tests that need a server, a browser or another toolchain carry the marker `outside`; `make test` leaves them out.

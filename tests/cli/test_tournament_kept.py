@@ -75,6 +75,7 @@ def dask_worker(address: str, home: Path) -> Iterator[None]:
     assert worker.returncode == 0
 
 
+@pytest.mark.outside  # a Dask scheduler and its worker are servers of their own
 def test_two_versions_meet_greedy_in_this_process_in_workers_and_on_dask(
     tmp_path: Path, home: Path, run: Run
 ) -> None:

@@ -32,7 +32,9 @@ _OPTIONS: Final = (
         "--format",
         "form",
         type=click.Choice(_FORMATS),
-        help="Who meets whom  [default: round-robin]",
+        metavar="FORMAT",
+        help=f"Who meets whom: {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}"
+        "  [default: round-robin]",
     ),
     click.option("--rules", metavar="PRESET", help="See `ronda rules`  [default: playtash]"),
     click.option("--players", type=click.IntRange(2, 4), help="How many seats  [default: 2]"),

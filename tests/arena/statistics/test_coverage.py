@@ -15,7 +15,7 @@ from ronda_arena.statistics.estimate import Estimate
 from ronda_arena.statistics.evidence import Evidence
 from ronda_arena.statistics.ratings import Strengths
 
-TOURNAMENTS = 150
+TOURNAMENTS = 100
 
 EQUALS = [
     pytest.param(World("a b"), 8, id="two seats, few blocks"),

@@ -48,7 +48,9 @@ def farm() -> Iterator[Farm]:
         yield made
 
 
-@pytest.fixture(params=["here", "processes", pytest.param("dask", marks=one_farm)])
+@pytest.fixture(
+    params=["here", "processes", pytest.param("dask", marks=[one_farm, pytest.mark.outside])]
+)
 def make(request: pytest.FixtureRequest) -> Make:
     """How an executor is made: each of them in turn."""
     if request.param == "dask":

@@ -25,7 +25,8 @@ from ronda_arena.tournament.executors.dask import Answer, Dask, Order, lacks, pl
 from ronda_arena.tournament.executors.dask_worker import serve_worker
 from ronda_arena.tournament.tasks import Task
 
-pytestmark = pytest.mark.xdist_group("farm")
+# A scheduler and workers are servers of their own: more than Python.
+pytestmark = [pytest.mark.outside, pytest.mark.xdist_group("farm")]
 
 OTHER_VERSION = (
     "import importlib.metadata as m; real = m.version;"
