@@ -142,3 +142,16 @@ def test_progress_says_of_what_there_are_so_many_a_second(
     assert capsys.readouterr().err == (
         "20 of 50 blocks (40 games), 0.5 blocks a second, 1 min 0 s left\n"
     )
+
+
+def test_what_is_refused_is_refused_before_anything_heavy_is_imported(tmp_path: Path) -> None:
+    flags = ("tournament", "run", "--bots=random", f"--out={tmp_path / 't'}")
+    script = (
+        "import sys; from ronda_cli.main import cli\n"
+        f"try: cli.main({flags!r})\n"
+        "except SystemExit as end:\n"
+        "    print(end.code, *{'numpy', 'sqlalchemy', 'grpc'} & {*sys.modules})"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment())
+    assert done.stdout == "2\n"

@@ -53,8 +53,8 @@ class Answers:
 @click.option("--seat", type=int, help="Whose decision; without --play its first of the hand.")
 @click.option(
     "--game",
-    help="Which record: its number, or its id  [default: the first; without --hand, --play and"
-    " --seat the first in which a bot has forfeited]",
+    help="Which record: its number, or its id. Without it and without --hand, --play and --seat it"
+    " is the first that a bot has forfeited, else the first.",
 )
 @click.option("--bot", metavar="NAME", help="Ask this bot, not the one that sat there.")
 @click.option(
