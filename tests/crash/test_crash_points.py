@@ -20,6 +20,9 @@ from .crashes import Crashes, Picture
 from .scenarios import SCENARIOS
 from .table import Scenario, Table
 
+pytestmark = pytest.mark.thorough
+
+
 _ENOUGH = 90
 """States of one scenario, about."""
 

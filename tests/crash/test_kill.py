@@ -8,7 +8,11 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from .campaign import KINDS, Campaign
+
+pytestmark = pytest.mark.thorough
 
 
 async def test_a_server_that_is_killed_again_and_again_loses_and_doubles_nothing(

@@ -29,6 +29,9 @@ from .scenarios import bots_alone, brief, called_off, opening, two_persons
 from .stored import read_database
 from .table import Scenario, Simulated, Table, hand_of
 
+pytestmark = pytest.mark.thorough
+
+
 _PAGE: Final = 4096
 _WAL_HEADER: Final = 32
 _FRAME: Final = 24 + _PAGE

@@ -9,6 +9,7 @@ import pytest
 from tests.crash.tournaments import Tally, compare, disturbed, disturbed_on_dask, drawn, undisturbed
 
 
+@pytest.mark.thorough
 def test_a_killed_tournament_comes_to_what_it_would_have(tmp_path: Path) -> None:
     random_ = random.Random(20)
     tournament = drawn(random_, blocks=30)

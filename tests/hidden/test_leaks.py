@@ -7,6 +7,8 @@ from tests.hidden.detect import leaks
 from tests.hidden.planted import LEAKS
 from tests.hidden.planting import Leak, Told
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.parametrize("leak", [pytest.param(one, id=one.plant.__name__) for one in LEAKS])
 def test_a_planted_leak_is_found(leak: Leak, monkeypatch: pytest.MonkeyPatch) -> None:

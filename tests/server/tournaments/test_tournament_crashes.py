@@ -42,6 +42,9 @@ from ronda_bots.registry import Registry
 from ronda_server.app import Server
 from ronda_server.tournaments import drive, hall, live
 
+pytestmark = pytest.mark.thorough
+
+
 BLOCKS = 80
 """A pairing: of what is killed twice on its way."""
 
