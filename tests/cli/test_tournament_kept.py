@@ -146,3 +146,17 @@ def test_kept_bots_are_not_run_in_the_process_of_a_tournament(
     refused = run("tournament", "run", *SMALL, *flags, "--isolation=trusted")
     assert refused.exit_code == 4
     assert "is installed apart from ronda: it runs in a process of its own" in refused.stderr
+
+
+def test_a_ladder_seats_what_is_kept_and_goes_on_with_it(
+    tmp_path: Path, home: Path, run: Run
+) -> None:
+    kept = ("--bots-dir", str(home))
+    flags = ("--bots=mine@1.0,mine@2.0,greedy", "--rules=cafe", "--players=2", "--hands=1", HERE)
+    for games in (8, 16):
+        asked = ("--dir", str(tmp_path / "ladder"), *kept, "--games", str(games))
+        done = run("ladder", "run", *flags, "--anchors=greedy", *asked)
+        assert done.exit_code == 0, done.stderr
+    shown = json.loads(run("ladder", "show", str(tmp_path / "ladder"), "-o", "json").stdout)
+    assert {row["bot"] for row in shown["standings"]} == BOTS
+    assert all(row["games"] for row in shown["standings"])

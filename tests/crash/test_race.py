@@ -239,7 +239,7 @@ class HangsUp(Table):
     hung = 0
 
     def call(self, method: str, request: Any, token: str) -> asyncio.Task[Any]:
-        begin: Callable[[], asyncio.Task[Any]] = lambda: super(HangsUp, self).call(  # noqa: E731
+        begin: Callable[[], asyncio.Task[Any]] = lambda: super(HangsUp, self).call(  # noqa: E731 # super() wants it here
             method, request, token
         )
         return asyncio.get_running_loop().create_task(self._twice(begin))

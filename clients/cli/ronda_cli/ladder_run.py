@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import click
 
+from ronda_cli import options, places, wishes
 from ronda_cli import output as out
-from ronda_cli import places, wishes
 from ronda_cli.output import ExitCode, Failure, Interrupted, TerminatedError
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ _DECIDED: Final = (
     metavar="SECONDS",
     help="End, and say where it hangs, when no game has ended for so long.",
 )
+@options.bots_dir
 def run(
     folder: str,
     rules: str,
@@ -120,6 +121,7 @@ def run(
     workers: int | None,
     scheduler: str | None,
     stall: float,
+    bots_dir: Path | None,
 ) -> None:
     """Let bots play for ever: who meets is decided by what it would tell, fairly and in secret.
 
@@ -142,11 +144,12 @@ def run(
     owned = dict(_owner(one) for one in owners)
     words = [f"--bots={bots}"] if bots else []
     words += [f"--owner={one}" for one in owners]
-    again = out.command("ronda", "ladder", "run", "--dir", folder, *words, *where.words)
+    words += [*where.words, *options.bots_dir_again()]
+    again = out.command("ronda", "ladder", "run", "--dir", folder, *words)
 
     def find() -> Registry:
         with out.aside():
-            return discover()
+            return discover(home=bots_dir)
 
     def plan() -> LadderPlan:
         registry = find()

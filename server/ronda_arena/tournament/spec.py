@@ -80,6 +80,9 @@ class Spec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_default
     """Play each deal with a reference bot too, to tell what was luck."""
     stop: Stop = Stop()
 
+    def __repr__(self) -> str:
+        return f"<Spec of {self.format}, {len(self.bots)} bots>"  # a seed is not to be read here
+
 
 class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What is played: a spec with everything decided."""

@@ -95,7 +95,7 @@ class TestRows:
 
     @pytest.mark.parametrize("make", [tables.ratings, tables.pairs, tables.cross, tables.positions])
     def test_the_terminal_prints_them_as_they_are(self, make: object) -> None:
-        rows = make(PLAIN)  # type: ignore[operator]
+        rows = make(PLAIN)  # type: ignore[operator] # one of the functions above
         assert len(list(lines(rows, 10_000, left=tables.LEFT))) == 1 + len(rows)
 
 

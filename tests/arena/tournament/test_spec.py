@@ -78,3 +78,10 @@ def test_what_is_said_in_short_is_the_same(short: dict[str, Any], long: dict[str
 
 def test_a_sequential_test_of_as_many_blocks_as_it_needs_is_played() -> None:
     assert plan(2, sequential=0.05, blocks=6).stop == Stop(sequential=0.05)
+
+
+def test_what_is_asked_for_shows_no_seed_where_it_is_printed() -> None:
+    asked = of({**TWO, "seed": 987_654})
+    assert asked.seed == 987_654
+    for shown in (repr(asked), str(asked), f"{[asked]}", repr(plan(["a", "b"], seed=987_654))):
+        assert "987" not in shown
