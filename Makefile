@@ -26,7 +26,7 @@ export PIP_NO_INPUT := 1
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help demo test test-outside lint lint-python lint-imports lint-proto types check proto proto-check fmt \
-	bench soak fuzz crash tournaments zoo docs helm clients web lock hooks install wheel clean distclean
+	bench soak fuzz crash tournaments ladder zoo docs helm clients web lock hooks install wheel clean distclean
 
 # $(call missing,what): say plainly what is not there, and fail.
 missing = { echo "make $@: not there yet: $(1)" >&2; exit 1; }
@@ -96,7 +96,7 @@ bench: $(if $(wildcard benchmarks/__main__.py),$(VENV)/.bench) ## every row of t
 	@test -f benchmarks/__main__.py || $(call missing,benchmarks/__main__.py (run as 'python -m benchmarks'))
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
-soak fuzz crash tournaments zoo: $(if $(wildcard tests/long/*.py),$(VENV)/.dev)
+soak fuzz crash tournaments ladder zoo: $(if $(wildcard tests/long/*.py),$(VENV)/.dev)
 	@test -f tests/long/$@.py || $(call missing,tests/long/$@.py (run as 'python -m tests.long.$@'))
 	@$(BIN)/python -m tests.long.$@ $(LONG_ARGS)
 
@@ -104,6 +104,7 @@ soak: # an hour of full load: memory, tasks and descriptors stay flat; not in th
 fuzz: ## a million malformed and hostile inputs, a million hands against the second referee
 crash: ## a thousand kill -9: nothing acknowledged is lost or doubled
 tournaments: ## a thousand kill -9 in a hundred tournaments (LONG_ARGS="--dask --tournaments 20 --kills 5": on Dask)
+ladder: ## a million one-hand games on a ladder, killed meanwhile (LONG_ARGS="--sandbox --games 20000": sandboxed)
 zoo: ## two hundred matches with a hostile bot each: no harm to any other; how often sleepers are late at full load
 
 ##: other trees

@@ -7,26 +7,21 @@ command, which is killed with -9 at random moments until it has ended by itself.
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.arena.tournament.farm import farm
+from tests.crash.families import family_of, kill, survivors
 
 from ronda_core.record import read
 from ronda_core.verify import verify
 
 _SECONDS = 120.0
 """For one life of the command."""
-_GONE_SECONDS = 1.0
-"""Until nothing of a killed command is left."""
 
 _TABLES = [
     ("--rules=arabic", "--players=2"),
@@ -111,13 +106,13 @@ def disturbed(
                 return
             left -= 1
             tally.kills += 1
-            family = list(_family(driver.pid))
+            family = list(family_of(driver.pid))
             if len(family) > 1 and random_.random() < 0.4:
-                _kill(random_.choice(family[1:]))  # a worker, or what a worker has started
+                kill(random_.choice(family[1:]))  # a worker, or what a worker has started
                 continue
-            _kill(driver.pid)
+            kill(driver.pid)
             driver.communicate()
-            tally.faults += _survivors(family)
+            tally.faults += survivors(family)
             break
         if told is None:
             continue
@@ -207,42 +202,3 @@ def _report(folder: Path) -> dict[str, Any]:
 def _command(asked: Tournament, folder: Path, *where: str) -> list[str]:
     start = [sys.executable, "-m", "ronda_cli", "tournament", "run"]
     return [*start, *asked.flags, f"--out={folder}", *where]
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:  # it has ended by itself
-        return
-
-
-def _family(root: int) -> Iterator[int]:
-    """Yield a process and all that it has started, and these, as /proc tells."""
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and (parent := _parent(int(entry.name))) is not None:
-            children.setdefault(parent, []).append(int(entry.name))
-    left = [root]
-    while left:
-        pid = left.pop()
-        yield pid
-        left += children.get(pid, [])
-
-
-def _parent(pid: int) -> int | None:
-    try:
-        told = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:  # it has ended meanwhile
-        return None
-    state, parent = told.rpartition(")")[2].split()[:2]
-    return None if state == "Z" else int(parent)
-
-
-def _survivors(family: list[int]) -> list[str]:
-    """Say which of a killed command's processes are still there after a moment."""
-    until = time.monotonic() + _GONE_SECONDS
-    alive = family
-    while alive and time.monotonic() < until:
-        alive = [pid for pid in alive if _parent(pid) is not None]
-        time.sleep(0.01)  # until they are gone, or have had their time
-    return [f"process {pid} outlived its driver" for pid in alive]
