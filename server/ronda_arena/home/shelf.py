@@ -43,7 +43,7 @@ class KeptBot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.name}@{self.version}"
 
 
-_Folder = Annotated[str, msgspec.Meta(pattern=r"^(bot|needs/[A-Za-z0-9][A-Za-z0-9._+!-]*)$")]
+_Folder = Annotated[str, msgspec.Meta(pattern=r"^(bot|needs/[A-Za-z0-9][A-Za-z0-9._+!-]*)\Z")]
 
 
 class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

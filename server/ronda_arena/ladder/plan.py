@@ -12,6 +12,7 @@ from ronda_arena.clock import Clock
 from ronda_arena.ladder.ratings import PRIOR_MEAN
 from ronda_arena.tournament.entrants import Entrant, rotations, sides
 from ronda_arena.tournament.spec import Isolation, Plan, Stop
+from ronda_core.claims import is_id
 from ronda_core.rules import Settings, settings
 
 MOST_BOTS: Final = 200
@@ -119,6 +120,8 @@ def made(
     An anchor is a name, or a name and its rating: ``greedy`` or ``mine=31.5``. `identity` finds
     the name@version that a name means.
     """
+    if not is_id(ladder_id):
+        raise LadderError("name: letters, digits, - and _ are expected")
     if clock is not None:
         try:
             Clock.parse(clock)

@@ -41,9 +41,9 @@ _ROLES: Final = {
 }
 _SVG: Final = "{http://www.w3.org/2000/svg}"
 _HREF: Final = "{http://www.w3.org/1999/xlink}href"
-_MARK: Final = re.compile(r"^§(\d+)§$")
+_MARK: Final = re.compile(r"§(\d+)§")
 _REFERENCE: Final = re.compile(r"#([\w.-]+)")
-_LINK: Final = re.compile(r"^(?:#|url\(#)([\w.-]+)\)?$")
+_LINK: Final = re.compile(r"(?:#|url\(#)([\w.-]+)\)?")
 _KEPT: Final = frozenset(
     {
         *("fill-opacity", "font-size", "opacity", "stroke-dasharray", "stroke-dashoffset"),
@@ -116,7 +116,7 @@ def _drop(root: ET.Element) -> None:
 def _links(root: ET.Element) -> Iterator[str]:
     for element in root.iter():
         for value in element.attrib.values():
-            if found := _LINK.match(value):
+            if found := _LINK.fullmatch(value):
                 yield found[1]
 
 
@@ -130,7 +130,7 @@ def _rewrite(element: ET.Element, key: str, linked: set[str], names: Sequence[st
         elif name == "id":
             if value in linked:
                 new["id"] = f"{key}-{value}"
-        elif _LINK.match(value):
+        elif _LINK.fullmatch(value):
             own = "href" if name == _HREF else name
             new[own] = _REFERENCE.sub(rf"#{key}-\1", value)
         elif name == _HREF:
@@ -166,7 +166,7 @@ def _shorter(path: str) -> str:
 def _named(text: str | None, names: Sequence[str]) -> str | None:
     if text is None or not text.strip():
         return None
-    found = _MARK.match(text)
+    found = _MARK.fullmatch(text)
     return names[int(found[1])] if found else text
 
 

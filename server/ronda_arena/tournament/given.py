@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 _PATH: Final = re.compile(r"`\$\.([a-z]+)(?:\.([a-z]+))?")
-_UNKNOWN: Final = re.compile(r"unknown field `(.*?)`(?: - at `\$\.([a-z]+)`)?$")
+_UNKNOWN: Final = re.compile(r"unknown field `(.*?)`(?: - at `\$\.([a-z]+)`)?\Z")
 _STOPS: Final = ("precision", "sequential")
 _SECRET: Final = ("seed",)
 _LONGEST: Final = 40

@@ -26,7 +26,7 @@ Format = Literal["round-robin", "gauntlet", "swiss", "knockout", "list"]
 Isolation = Literal["auto", "trusted", "process", "sandbox"]
 
 _MOST_BOTS: Final = 200
-_Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+_Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
 _Count = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
 
 
