@@ -47,8 +47,7 @@ def checked(folder: Path, wanted: Spec | None, home: Path | None = None) -> Aske
         if not (folder / STATE).exists():
             raise _nothing_there(folder)
         return Asked(None, None)
-    names = [name for text in wanted.bots for name in text.split("+")]
-    registry = _registry(names, home)
+    registry = _registry(_names(wanted), home)
     _plan(wanted, registry, "")
     return Asked(wanted, registry)
 
@@ -82,6 +81,15 @@ def _registry(names: Sequence[str], home: Path | None) -> Registry:
 
     with out.aside():
         return discover(names=names, home=home)
+
+
+def _names(wanted: Spec) -> list[str]:
+    from ronda_arena.tournament import spec  # noqa: PLC0415 -- not for `--help`
+
+    try:
+        return [bot for text in wanted.bots for bot in spec.bots_of(text, wanted.players)]
+    except spec.SpecError as problem:
+        raise Failure(str(problem), ExitCode.USAGE) from None
 
 
 def _begin(folder: Folder, wanted: Spec, registry: Registry) -> Store:

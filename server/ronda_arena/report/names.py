@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from ronda_arena.tournament.entrants import TEAM
+from ronda_arena.tournament.entrants import TEAM, members
 
 Called = Callable[[str], str]
 """What stands for a name: `shown`, or something shorter."""
@@ -65,8 +65,8 @@ def without_versions(names: Iterable[str]) -> dict[str, str]:
 
 
 def _without_versions(name: str) -> str:
-    members = [part.partition("@")[0] for part in name.split(TEAM)]
-    return TEAM.join(members) if all(members) else name
+    bare = [bot.partition("@")[0] for bot in members(name)]
+    return TEAM.join(bare) if all(bare) else name
 
 
 def _cut(text: str, cells: int) -> str:

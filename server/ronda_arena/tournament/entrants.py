@@ -8,11 +8,14 @@ r participant i has seat (i + r) mod n.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 TEAM: Final = "+"
 """Between the names of the two bots of a team."""
+_BOT: Final = re.compile(r"[^@+]+(@[^@]+)?")
+"""A bot as it is named: its version may have a plus in it, its name may not."""
 
 
 class Entrant(NamedTuple):
@@ -25,6 +28,25 @@ class Entrant(NamedTuple):
     def name(self) -> str:
         """What tables and reports call it: ``a@1`` or ``a@1+b@2``."""
         return TEAM.join(self.members)
+
+
+def readings(text: str) -> list[tuple[str, ...]]:
+    """Return the ways to read a text: as a bot, and as a team of two.
+
+    There are two ways to read ``a@1+b``, of which the version may be ``1+b``, and one to read
+    ``a@1+b@2``.
+    """
+    pluses = [at for at, letter in enumerate(text) if letter == TEAM]
+    pairs = [(text[:at], text[at + 1 :]) for at in pluses]
+    return [one for one in [(text,), *pairs] if all(map(_BOT.fullmatch, one))]
+
+
+def members(name: str) -> tuple[str, ...]:
+    """Return the bots of an entrant by its name, in which each has its version."""
+    for found in readings(name):
+        if all("@" in bot for bot in found):
+            return found
+    return tuple(name.split(TEAM))
 
 
 def sides(players: int) -> int:

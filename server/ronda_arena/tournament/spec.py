@@ -18,7 +18,7 @@ import msgspec
 
 from ronda_arena.clock import Clock
 from ronda_arena.tournament import given
-from ronda_arena.tournament.entrants import TEAM, Entrant, rotations, sides
+from ronda_arena.tournament.entrants import TEAM, Entrant, readings, rotations, sides
 from ronda_core.cards import PACK
 from ronda_core.rules import RulesError, Settings, settings
 
@@ -240,8 +240,19 @@ def _rules(spec: Spec) -> Settings:
         raise SpecError(f"{error.field}: {error}", error.field) from None
 
 
+def bots_of(text: str, players: int) -> tuple[str, ...]:
+    """Return the bots that an entrant of a spec names; `SpecError` where that can be read twice."""
+    found = readings(text)
+    if len(found) > 1 and players == 4:
+        raise SpecError(
+            f"{text} can be read in two ways, as a team and as a version with a plus in it: name"
+            f" both bots of a team with their versions, or one bot twice, {text}+{text}"
+        )
+    return found[0] if found else tuple(text.split(TEAM))
+
+
 def _entrant(text: str, players: int, identity: Callable[[str], str]) -> Entrant:
-    members = tuple(identity(name) for name in text.split(TEAM))
+    members = tuple(identity(name) for name in bots_of(text, players))
     if len(members) > 1 and players != 4:
         raise SpecError(f"{text} is a team: teams play at four seats")
     if len(members) > 2:

@@ -168,6 +168,7 @@ class TestNames:
     def test_versions_are_left_out_where_names_alone_tell_who_it_is(self) -> None:
         told = names.labels(["a@1", "b@1", "b@2", "a@1+c@3", "c@3+a@1"], 20)
         assert told == ("a", "b@1", "b@2", "a+c", "c+a")
+        assert names.labels(["a@1.0+x", "a@1.0+x+b@2+y"], 20) == ("a", "a+b")
 
     def test_long_names_keep_both_ends(self) -> None:
         first, second = names.labels([f"{'x' * 40}@1.0", f"{'x' * 40}@1.1"], 12)

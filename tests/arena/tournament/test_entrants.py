@@ -6,7 +6,15 @@ from collections import Counter
 
 import pytest
 
-from ronda_arena.tournament.entrants import Entrant, rotations, seats, side, sides
+from ronda_arena.tournament.entrants import (
+    Entrant,
+    members,
+    readings,
+    rotations,
+    seats,
+    side,
+    sides,
+)
 
 ONE = (Entrant(("a@1",)), Entrant(("b@1",)))
 TABLES = [
@@ -61,3 +69,32 @@ def test_an_entrant_has_the_side_that_its_bots_sit_on(
 def test_a_team_is_called_by_both_of_its_bots() -> None:
     assert Entrant(("a@1", "b@2")).name == "a@1+b@2"
     assert Entrant(("a@1",)).name == "a@1"
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("a", [("a",)]),
+        ("a@1", [("a@1",)]),
+        ("a+b", [("a", "b")]),
+        ("a+b@1", [("a", "b@1")]),
+        ("a@1.0+x", [("a@1.0+x",), ("a@1.0", "x")]),
+        ("a@1.0+x+b", [("a@1.0+x+b",), ("a@1.0+x", "b")]),
+        ("a@1+b@2", [("a@1", "b@2")]),
+        ("a@1.0+x+b@2+y", [("a@1.0+x", "b@2+y")]),
+        ("a@1.0+x+a@1.0+x", [("a@1.0+x", "a@1.0+x")]),
+        ("a+b+c", []),
+        ("", []),
+        ("+", []),
+        ("a@", []),
+    ],
+)
+def test_a_plus_parts_a_team_or_stands_in_a_version(text: str, read: list[tuple[str, ...]]) -> None:
+    assert readings(text) == read
+
+
+@pytest.mark.parametrize(
+    "bots", [("a@1",), ("a@1.0+x",), ("a@1", "b@2"), ("a@1+b", "b@2+a"), ("a@1+b+c", "a@1+b+d")]
+)
+def test_the_name_of_an_entrant_tells_its_bots(bots: tuple[str, ...]) -> None:
+    assert members(Entrant(bots).name) == bots

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.arena.tournament.plans import plan
+from tests.arena.tournament.plans import TABLES, plan
 
 from ronda_arena.tournament import given
 from ronda_arena.tournament.spec import Spec, SpecError, Stop, of
@@ -85,3 +85,20 @@ def test_what_is_asked_for_shows_no_seed_where_it_is_printed() -> None:
     assert asked.seed == 987_654
     for shown in (repr(asked), str(asked), f"{[asked]}", repr(plan(["a", "b"], seed=987_654))):
         assert "987" not in shown
+
+
+@pytest.mark.parametrize(("rules", "players"), TABLES)
+def test_a_version_with_a_plus_is_no_team_by_accident(rules: str, players: int) -> None:
+    asked: dict[str, Any] = {"rules": rules, "players": players}
+    if players < 4:
+        found = plan(["a@1.0+x", "x@1", "b@1"], **asked)
+        assert found.entrants[0].members == ("a@1.0+x",)
+        return
+    with pytest.raises(SpecError, match=r"a@1\.0\+x can be read in two ways"):
+        plan(["a@1.0+x", "b@1"], **asked)
+    found = plan(["a@1.0+x+a@1.0+x", "a@1.0+x+b@2", "a+b@1.0+x"], **asked)
+    assert [entrant.members for entrant in found.entrants] == [
+        ("a@1.0+x",),
+        ("a@1.0+x", "b@2"),
+        ("a@1", "b@1.0+x"),
+    ]
