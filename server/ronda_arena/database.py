@@ -5,16 +5,23 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
-from sqlalchemy import URL, Engine, create_engine, event
+from sqlalchemy import URL, Engine, MetaData, Row, Table, create_engine, event, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 
 class StoreError(Exception):
     """A folder or database that something cannot be kept in; says what to do."""
+
+
+class UnreadableError(StoreError):
+    """What is kept cannot be read, and the same command would find it so again."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}: put back a copy of it, or take another folder")
 
 
 @contextlib.contextmanager
@@ -33,6 +40,82 @@ def locked(folder: Path, taken: str) -> Iterator[None]:
         yield
     finally:
         os.close(file)
+
+
+class Kept(NamedTuple):
+    """What is kept in the database of a folder."""
+
+    file: str
+    what: str
+    """How it is called: `tournament`, `ladder`."""
+    tables: MetaData
+    head: Table
+    """Has one row, which says what it is."""
+    version: int
+    """Of the tables; a database of another version is refused."""
+
+
+class Folder:
+    """Where one thing is kept: a folder with a database, which is opened once it is needed."""
+
+    def __init__(self, path: Path, kept: Kept) -> None:
+        self.path = path
+        self._kept = kept
+        self._engine: Engine | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._engine is not None:
+            self._engine.dispose()
+
+    @property
+    def state(self) -> Path:
+        """The database."""
+        return self.path / self._kept.file
+
+    @property
+    def engine(self) -> Engine:
+        """The database, open."""
+        if self._engine is None:
+            self._engine = sqlite(self.state)
+        return self._engine
+
+    def head(self) -> Row[Any] | None:
+        """Return the row that says what is kept here; None where nothing is.
+
+        `UnreadableError` where that cannot be told.
+        """
+        if not self.state.exists():
+            return None
+        kept = self._kept
+        try:
+            with self.engine.connect() as connection:
+                version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+                tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
+                if version == 0 and not tables.scalar_one():  # it died before it wrote anything
+                    return None
+                if version == 0:
+                    raise UnreadableError(f"{self.state} is no {kept.what}'s")
+                if version != kept.version:
+                    raise UnreadableError(f"{self.state} was written by another version of ronda")
+                return connection.execute(select(kept.head)).one_or_none()
+        except SQLAlchemyError as error:
+            raise UnreadableError(f"{self.state} cannot be read: {words(error)}") from None
+
+    def fill(self, head: Mapping[str, object]) -> None:
+        """Make the database, with the row that says what is kept in it."""
+        if not self.state.exists():
+            self.state.touch(mode=0o600)  # it holds the secrets that deals come from
+        kept = self._kept
+        try:
+            with self.engine.begin() as connection:
+                kept.tables.create_all(connection)
+                connection.execute(insert(kept.head), head)
+                connection.exec_driver_sql(f"PRAGMA user_version = {kept.version}")
+        except SQLAlchemyError as error:
+            raise StoreError(f"{self.state} cannot be written: {words(error)}") from None
 
 
 def sqlite(path: Path) -> Engine:

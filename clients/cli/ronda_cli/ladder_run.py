@@ -92,14 +92,7 @@ _DECIDED: Final = (
     "--release", multiple=True, metavar="BOT@VERSION", help="Let one out of quarantine, and go on."
 )
 @places.asked
-@click.option(
-    "--stall",
-    type=click.FloatRange(1),
-    default=900.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="End, and say where it hangs, when no game has ended for so long.",
-)
+@options.stall
 @options.bots_dir
 def run(
     folder: str,
@@ -129,7 +122,7 @@ def run(
     SIGTERM end it, and so may anything else: the same command on the same folder goes on, and
     --dir alone does too. `ronda ladder show DIR` tells how it stands, also meanwhile.
     """
-    from ronda_arena.database import StoreError  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.database import StoreError, UnreadableError  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.isolation import IsolationError  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.ladder import store  # noqa: PLC0415 -- not for `--help`
@@ -192,6 +185,8 @@ def run(
                 progress.close()
             shown = out.command("ronda", "ladder", "show", folder)
             out.note(f"{played.ladder.games} games; see how it stands: {shown}")
+    except UnreadableError as problem:
+        raise Failure(str(problem), ExitCode.USAGE) from None
     except (StoreError, ExecutorError) as problem:
         raise Failure(f"{problem}; go on with: {again}", ExitCode.UNREACHABLE) from None
     except (LadderError, IsolationError) as problem:

@@ -51,6 +51,15 @@ own_database: Final = click.option(
 """Of a service that makes its database itself where there is none."""
 
 
+stall: Final = click.option(
+    "--stall",
+    type=click.FloatRange(1),
+    default=900.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="End, and say where it hangs, when no game has ended for so long.",
+)
+
 bots_dir: Final = click.option(
     "--bots-dir",
     type=click.Path(file_okay=False, path_type=Path),

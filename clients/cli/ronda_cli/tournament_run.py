@@ -33,14 +33,7 @@ if TYPE_CHECKING:
 @tournament_wishes.key_file
 @tournament_wishes.asked
 @places.asked
-@click.option(
-    "--stall",
-    type=click.FloatRange(1),
-    default=900.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="End, and say where it hangs, when no game has ended for so long.",
-)
+@options.stall
 @options.bots_dir
 @options.output("table", "json", "jsonl", "csv")
 @options.plain

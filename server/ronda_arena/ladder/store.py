@@ -15,13 +15,14 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 import msgspec
 from sqlalchemy import Connection, Engine, func, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from ronda_arena.database import StoreError, locked, sqlite, words
+from ronda_arena import database
+from ronda_arena.database import Kept, StoreError, UnreadableError, locked, words
 from ronda_arena.ladder import schema
 from ronda_arena.ladder.facts import End, Fact, Joined, Left, Over, Released, Seated
 from ronda_arena.ladder.plan import LadderPlan
@@ -33,6 +34,7 @@ AHEAD: Final = 256
 """Blocks that are promised at a time; half of them are always left."""
 _PAGE: Final = 1000
 _SECRET: Final = 32
+_KEPT: Final = Kept("ladder.db", "ladder", schema.metadata, schema.ladder, schema.VERSION)
 
 Secrets = Callable[[int], bytes]
 
@@ -257,61 +259,29 @@ def _told(what: str) -> Iterator[None]:
         raise StoreError(f"the ladder cannot be {what}: {words(error)}") from None
 
 
-class Folder:
+class Folder(database.Folder):
     """Where a ladder is kept."""
 
     def __init__(self, path: Path, secrets: Secrets = os.urandom) -> None:
-        self.path = path
+        super().__init__(path, _KEPT)
         self._secrets = secrets
-        self._engine: Engine | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._engine is not None:
-            self._engine.dispose()
-
-    @property
-    def state(self) -> Path:
-        """The database."""
-        return self.path / "ladder.db"
 
     def find(self) -> Store | None:
-        """Return the ladder that is kept here, or None; `StoreError` if it cannot be read."""
-        if not self.state.exists():
+        """Return the ladder that is kept here, or None; `UnreadableError` if there is one."""
+        row = self.head()
+        if row is None:
             return None
-        engine = self._open()
-        with _told("read"), engine.connect() as connection:
-            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-            if version == 0:  # it died before anything was written
-                return None
-            if version != schema.VERSION:
-                raise StoreError(f"{self.state} was written by another version of ronda")
-            row = connection.execute(select(schema.ladder)).one()
         try:
             plan = msgspec.json.decode(row.plan, type=LadderPlan)
         except msgspec.MsgspecError:
-            raise StoreError(f"the plan in {self.state} cannot be read") from None
-        return Store(engine, plan, row.secret, self._secrets)
+            raise UnreadableError(f"the plan in {self.state} cannot be read") from None
+        return Store(self.engine, plan, row.secret, self._secrets)
 
     def begin(self, plan: LadderPlan) -> Store:
         """Keep a new ladder here."""
-        if not self.state.exists():
-            self.state.touch(mode=0o600)  # it holds the secrets that deals come from
-        engine = self._open()
         secret = self._secrets(_SECRET)
-        row = {"id": plan.id, "plan": msgspec.json.encode(plan), "secret": secret}
-        with _told("written"), engine.begin() as connection:
-            schema.metadata.create_all(connection)
-            connection.execute(insert(schema.ladder), row)
-            connection.exec_driver_sql(f"PRAGMA user_version = {schema.VERSION}")
-        return Store(engine, plan, secret, self._secrets)
-
-    def _open(self) -> Engine:
-        if self._engine is None:
-            self._engine = sqlite(self.state)
-        return self._engine
+        self.fill({"id": plan.id, "plan": msgspec.json.encode(plan), "secret": secret})
+        return Store(self.engine, plan, secret, self._secrets)
 
 
 @contextlib.contextmanager

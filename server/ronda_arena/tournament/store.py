@@ -11,13 +11,14 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from sqlalchemy import Engine, func, insert, select, tuple_
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from ronda_arena.database import StoreError, locked, sqlite, words
+from ronda_arena import database
+from ronda_arena.database import Kept, StoreError, UnreadableError, locked, words
 from ronda_arena.tournament import files, schema
 from ronda_arena.tournament.entrants import seats
 from ronda_arena.tournament.results import Block, Game
@@ -29,13 +30,7 @@ __all__ = ["Folder", "Lost", "Store", "StoreError", "UnreadableError", "claim"]
 
 _PAGE: Final = 1000
 """Rows that are read at a time."""
-
-
-class UnreadableError(StoreError):
-    """What is kept cannot be read, and the same command would find it so again."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what}: put back a copy of it, or take another folder")
+_KEPT: Final = Kept(files.STATE, "tournament", schema.metadata, schema.tournament, schema.VERSION)
 
 
 class Lost(NamedTuple):
@@ -282,71 +277,27 @@ def claim(folder: Path) -> Iterator[Folder]:
         yield held
 
 
-class Folder:
+class Folder(database.Folder):
     """Where a local tournament is kept: its state, and what is written from it."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._engine: Engine | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._engine is not None:
-            self._engine.dispose()
-
-    @property
-    def state(self) -> Path:
-        """The database."""
-        return self.path / files.STATE
+        super().__init__(path, _KEPT)
 
     def find(self) -> Store | None:
         """Return the tournament that is kept here, or None; `UnreadableError` if there is one."""
-        if not self.state.exists():
-            return None
-        engine = self._open()
-        try:
-            with engine.connect() as connection:
-                version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-                tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
-                if version == 0 and not tables.scalar_one():  # it died before it wrote anything
-                    return None
-                if version == 0:
-                    raise UnreadableError(f"{self.state} is no tournament's")
-                if version != schema.VERSION:
-                    raise UnreadableError(f"{self.state} was written by another version of ronda")
-                row = connection.execute(select(schema.tournament)).one_or_none()
-        except SQLAlchemyError as error:
-            raise _unreadable(self.state, words(error)) from None
+        row = self.head()
         if row is None:
             return None
         try:
             plan = msgspec.json.decode(row.plan, type=Plan)
         except msgspec.MsgspecError:
             raise _unreadable(self.state, "the plan in it is none") from None
-        return Store(engine, Contract(plan, row.master))
+        return Store(self.engine, Contract(plan, row.master))
 
     def begin(self, contract: Contract) -> Store:
         """Keep a new tournament here."""
-        if not self.state.exists():
-            self.state.touch(mode=0o600)  # it holds the secret that deals come from
-        engine = self._open()
-        row = {
-            "id": contract.plan.id,
-            "plan": msgspec.json.encode(contract.plan),
-            "master": contract.master,
-        }
-        try:
-            with engine.begin() as connection:
-                schema.metadata.create_all(connection)
-                connection.execute(insert(schema.tournament), row)
-                connection.exec_driver_sql(f"PRAGMA user_version = {schema.VERSION}")
-        except SQLAlchemyError as error:
-            raise StoreError(f"{self.state} cannot be written: {words(error)}") from None
-        return Store(engine, contract)
-
-    def _open(self) -> Engine:
-        if self._engine is None:
-            self._engine = sqlite(self.state)
-        return self._engine
+        plan = contract.plan
+        self.fill(
+            {"id": plan.id, "plan": msgspec.json.encode(plan), "master": contract.master},
+        )
+        return Store(self.engine, contract)
