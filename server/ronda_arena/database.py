@@ -5,12 +5,30 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
-from sqlalchemy import URL, Engine, MetaData, Row, Table, create_engine, event, insert, select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import (
+    URL,
+    Column,
+    Connection,
+    Engine,
+    MetaData,
+    Row,
+    Table,
+    Text,
+    create_engine,
+    delete,
+    event,
+    insert,
+    select,
+)
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+
+_HOLDER: Final = Table("holder", MetaData(), Column("token", Text, primary_key=True))
+"""Has one row: who may write. It is apart from all else that a database holds."""
 
 
 class StoreError(Exception):
@@ -42,6 +60,21 @@ def locked(folder: Path, taken: str) -> Iterator[None]:
         os.close(file)
 
 
+def one_name(path: Path) -> str:
+    """Say what is wrong where a database has several names; empty where it has one.
+
+    SQLite keeps what is not yet in a database beside the name that it was opened by: who opens it
+    by another one would miss that, and write over it.
+    """
+    try:
+        names = path.stat().st_nlink
+    except FileNotFoundError:
+        return ""
+    if names == 1:
+        return ""
+    return f"{path} has {names} names (hard links), and a database may have one: copy it instead"
+
+
 class Kept(NamedTuple):
     """What is kept in the database of a folder."""
 
@@ -58,12 +91,18 @@ class Kept(NamedTuple):
 class Folder:
     """Where one thing is kept: a folder with a database, which is opened once it is needed."""
 
-    def __init__(self, path: Path, kept: Kept) -> None:
+    def __init__(self, path: Path, kept: Kept, *, claimed: bool = False) -> None:
+        """Open nothing yet; `claimed`: this process is to be the one that writes."""
         self.path = path
         self._kept = kept
+        self._claimed = claimed
+        self._token = secrets.token_hex(16)
+        self._holds = False
         self._engine: Engine | None = None
 
     def __enter__(self) -> Self:
+        if self._claimed and (problem := one_name(self.state)):
+            raise StoreError(problem)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -85,7 +124,8 @@ class Folder:
     def head(self) -> Row[Any] | None:
         """Return the row that says what is kept here; None where nothing is.
 
-        `UnreadableError` where that cannot be told.
+        Who has claimed the folder is from then on the one who writes. `UnreadableError` where it
+        cannot be told what is kept.
         """
         if not self.state.exists():
             return None
@@ -100,9 +140,19 @@ class Folder:
                     raise UnreadableError(f"{self.state} is no {kept.what}'s")
                 if version != kept.version:
                     raise UnreadableError(f"{self.state} was written by another version of ronda")
-                return connection.execute(select(kept.head)).one_or_none()
+                found = connection.execute(select(kept.head)).one_or_none()
         except SQLAlchemyError as error:
             raise UnreadableError(f"{self.state} cannot be read: {words(error)}") from None
+        if self._claimed and found is not None and not self._holds:
+            try:
+                with self.engine.begin() as connection:
+                    self._take(connection)
+            except OperationalError as error:
+                raise StoreError(f"{self.state} cannot be written: {words(error)}") from None
+            except SQLAlchemyError as error:  # it is damaged
+                raise UnreadableError(f"{self.state} cannot be read: {words(error)}") from None
+            self._hold()
+        return found
 
     def fill(self, head: Mapping[str, object]) -> None:
         """Make the database, with the row that says what is kept in it."""
@@ -114,8 +164,34 @@ class Folder:
                 kept.tables.create_all(connection)
                 connection.execute(insert(kept.head), head)
                 connection.exec_driver_sql(f"PRAGMA user_version = {kept.version}")
+                if self._claimed:
+                    self._take(connection)
         except SQLAlchemyError as error:
             raise StoreError(f"{self.state} cannot be written: {words(error)}") from None
+        if self._claimed:
+            self._hold()
+
+    def _take(self, connection: Connection) -> None:
+        """Be the one who writes; whoever was it before finds out when it would write again.
+
+        The lock of a folder can be taken away by hand. What is written here cannot be without the
+        database.
+        """
+        _HOLDER.create(connection, checkfirst=True)
+        connection.execute(delete(_HOLDER))
+        connection.execute(insert(_HOLDER), {"token": self._token})
+
+    def _hold(self) -> None:
+        self._holds = True
+        event.listen(self.engine, "commit", self._check)
+
+    def _check(self, connection: Connection) -> None:
+        """Refuse to commit, in the very transaction that has written, what another may write."""
+        if connection.execute(select(_HOLDER.c.token)).scalars().all() != [self._token]:
+            raise StoreError(
+                f"another process has begun to write {self.state} since, because the lock of its"
+                " folder was taken away: nothing more is written here"
+            )
 
 
 def sqlite(path: Path) -> Engine:

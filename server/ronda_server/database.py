@@ -17,6 +17,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from ronda_arena.database import one_name
+
 
 class DatabaseError(ValueError):
     """A database that this server cannot use."""
@@ -88,6 +90,8 @@ def claim(path: Path) -> Iterator[None]:
 def upgrade(url: str) -> str:
     """Bring the database to the newest schema, all or nothing, and return its revision."""
     path = sqlite_path(url)
+    if problem := one_name(path):
+        raise DatabaseError(problem)
     if not path.exists():
         with contextlib.suppress(OSError):  # what cannot be made is told by the driver, below
             path.touch(mode=0o600)  # it holds the secrets that deals come from

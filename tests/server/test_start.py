@@ -136,6 +136,16 @@ async def test_a_database_is_the_same_by_whatever_name_it_is_given(
             await start(database=f"{tmp_path}/{name}")
 
 
+async def test_a_database_of_two_names_is_refused(start: Any, tmp_path: Path) -> None:
+    await stop(await start())
+    (tmp_path / "other.db").hardlink_to(tmp_path / "ronda.db")
+    for name in ("ronda.db", "other.db"):
+        with pytest.raises(DatabaseError, match=r"has 2 names \(hard links\)"):
+            await start(database=f"{tmp_path}/{name}")
+    (tmp_path / "other.db").unlink()
+    await start()
+
+
 async def test_what_stands_where_the_lock_belongs_is_neither_followed_nor_waited_for(
     start: Any, tmp_path: Path
 ) -> None:

@@ -262,8 +262,8 @@ def _told(what: str) -> Iterator[None]:
 class Folder(database.Folder):
     """Where a ladder is kept."""
 
-    def __init__(self, path: Path, secrets: Secrets = os.urandom) -> None:
-        super().__init__(path, _KEPT)
+    def __init__(self, path: Path, secrets: Secrets = os.urandom, *, claimed: bool = False) -> None:
+        super().__init__(path, _KEPT, claimed=claimed)
         self._secrets = secrets
 
     def find(self) -> Store | None:
@@ -290,5 +290,8 @@ def claim(path: Path, secrets: Secrets = os.urandom) -> Iterator[Folder]:
 
     `StoreError` if another process has it.
     """
-    with locked(path, f"another process runs the ladder in {path}"), Folder(path, secrets) as held:
+    with (
+        locked(path, f"another process runs the ladder in {path}"),
+        Folder(path, secrets, claimed=True) as held,
+    ):
         yield held

@@ -272,7 +272,7 @@ def claim(folder: Path) -> Iterator[Folder]:
             folder,
             f"another process plays the tournament in {folder}: wait until it is over, or end it",
         ),
-        Folder(folder) as held,
+        Folder(folder, claimed=True) as held,
     ):
         yield held
 
@@ -280,8 +280,8 @@ def claim(folder: Path) -> Iterator[Folder]:
 class Folder(database.Folder):
     """Where a local tournament is kept: its state, and what is written from it."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, _KEPT)
+    def __init__(self, path: Path, *, claimed: bool = False) -> None:
+        super().__init__(path, _KEPT, claimed=claimed)
 
     def find(self) -> Store | None:
         """Return the tournament that is kept here, or None; `UnreadableError` if there is one."""
