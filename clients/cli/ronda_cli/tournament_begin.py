@@ -101,6 +101,7 @@ def _begin(folder: Folder, wanted: Spec, registry: Registry) -> Store:
         return folder.begin(Contract(plan, seeded_master(wanted.seed)))
     master = secrets.token_bytes(32)
     out.note(f"{plan.id} is dealt from a secret with the commitment {commitment(master, plan.id)}")
+    out.note(f"its plan has the digest {plan.digest}")
     return folder.begin(Contract(plan, master))
 
 

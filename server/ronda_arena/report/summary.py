@@ -199,6 +199,8 @@ class Summary:
     """Of Swiss and knockout: what the rounds came to."""
     ronda: str = ""
     """The version of ronda that counted."""
+    plan_digest: str = ""
+    """The SHA-256 of the plan, in hex: told when it was begun, and the same to the end."""
 
 
 def gather(
@@ -275,6 +277,7 @@ def gather(
         commitment=commitment,
         course=course,
         ronda=version("ronda"),
+        plan_digest=plan.digest,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy import Column, Float, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of these tables; a database of another version is refused."""
 
 metadata: Final = MetaData()
@@ -16,6 +16,7 @@ tournament: Final = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("plan", LargeBinary, nullable=False),  # JSON
+    Column("digest", Text, nullable=False),  # of the plan: whoever changes one has to change both
     Column("master", LargeBinary, nullable=False),  # secret until the last game is over
 )
 

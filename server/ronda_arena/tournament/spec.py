@@ -110,6 +110,11 @@ class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     stop: Stop
 
     @property
+    def digest(self) -> str:
+        """Return the SHA-256 of what is played, in hex: for all to compare."""
+        return sha256(msgspec.json.encode(self)).hexdigest()
+
+    @property
     def settings(self) -> Settings:
         """Return what every match is played by."""
         return settings(self.rules, self.players, self.target or None, self.length)

@@ -277,6 +277,17 @@ def claim(folder: Path) -> Iterator[Folder]:
         yield held
 
 
+def head(contract: Contract) -> dict[str, object]:
+    """Return what is written of a tournament itself, the plan with its digest."""
+    plan = contract.plan
+    return {
+        "id": plan.id,
+        "plan": msgspec.json.encode(plan),
+        "digest": plan.digest,
+        "master": contract.master,
+    }
+
+
 class Folder(database.Folder):
     """Where a local tournament is kept: its state, and what is written from it."""
 
@@ -292,12 +303,11 @@ class Folder(database.Folder):
             plan = msgspec.json.decode(row.plan, type=Plan)
         except msgspec.MsgspecError:
             raise _unreadable(self.state, "the plan in it is none") from None
+        if plan.digest != row.digest or plan.id != row.id:
+            raise UnreadableError(f"the plan in {self.state} is not the one that was begun")
         return Store(self.engine, Contract(plan, row.master))
 
     def begin(self, contract: Contract) -> Store:
         """Keep a new tournament here."""
-        plan = contract.plan
-        self.fill(
-            {"id": plan.id, "plan": msgspec.json.encode(plan), "master": contract.master},
-        )
+        self.fill(head(contract))
         return Store(self.engine, contract)

@@ -17,7 +17,7 @@ from sqlalchemy.exc import OperationalError
 from tests.arena.tournament.plans import plan
 
 from ronda_arena.tournament.results import Game
-from ronda_arena.tournament.store import Folder, Store, StoreError, claim
+from ronda_arena.tournament.store import Folder, Store, StoreError, UnreadableError, claim
 from ronda_arena.tournament.tasks import Contract, Played, Task, Thought
 from ronda_core.fair import commitment
 
@@ -204,6 +204,35 @@ def test_what_was_changed_by_hand_is_noticed_before_it_is_told(folder: Folder, c
     database.close()
     with pytest.raises(StoreError, match=r"rotation [01] is not what its record says"):
         all_of(store)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        'plan = replace(CAST(plan AS TEXT), \'"rules":"playtash"\', \'"rules":"cafe"\')',
+        "plan = replace(CAST(plan AS TEXT), '\"blocks\":20', '\"blocks\":1')",
+        "plan = replace(CAST(plan AS TEXT), '\"rated\":false', '\"rated\":true')",
+        'plan = replace(CAST(plan AS TEXT), \'"clock":null\', \'"clock":"9"\')',
+        "plan = replace(CAST(plan AS TEXT), 'bot2@1', 'bot3@1')",
+        "digest = 'ff'",
+        "id = 'another'",
+    ],
+)
+def test_a_plan_that_was_changed_by_hand_is_refused(folder: Folder, change: str) -> None:
+    begun = folder.begin(contract()).plan
+    database = sqlite3.connect(folder.state)
+    kept = database.execute("SELECT * FROM tournament").fetchone()
+    database.execute(f"UPDATE tournament SET {change}")
+    assert database.execute("SELECT * FROM tournament").fetchone() != kept
+    database.commit()
+    with pytest.raises(UnreadableError, match="is not the one that was begun: put back a copy"):
+        folder.find()
+    database.execute("UPDATE tournament SET id = ?, plan = ?, digest = ?", kept[:3])
+    database.commit()
+    database.close()
+    found = folder.find()
+    assert found is not None
+    assert found.plan == begun
 
 
 def test_another_secret_in_its_place_is_noticed(folder: Folder) -> None:
