@@ -28,6 +28,8 @@ class Asked(NamedTuple):
     """None: the one that was begun there."""
     registry: Registry | None
     """The bots of the spec."""
+    blocks: int | None = None
+    """Where it goes on: how many blocks a pairing is to have now; None: as many as it had."""
 
 
 def checked(folder: Path, wanted: Spec | None, home: Path | None = None) -> Asked:
@@ -58,16 +60,17 @@ def tournament_of(folder: Folder, asked: Asked, home: Path | None = None) -> tup
     Another one in its place is refused; without a wish it must be there.
     """
     found = folder.find()
-    wanted, registry = asked
+    wanted, registry, blocks = asked
     if wanted is None or registry is None:
         if found is None:
             raise _nothing_there(folder.path)
-        registry, store = _registry(found.plan.roster, home), found
+        registry = _registry(found.plan.roster, home)
+        store = _with_blocks(folder, found, blocks or found.plan.blocks)
     elif found is None:
         store = _begin(folder, wanted, registry)
     else:
         _refuse_another(folder, found, wanted, registry)
-        store = found
+        store = _with_blocks(folder, found, wanted.blocks)
     _tell_weakness(store.plan, registry)
     return store, registry
 
@@ -122,12 +125,32 @@ def _refuse_another(folder: Folder, found: Store, wanted: Spec, registry: Regist
         changed.append(f"the name was {found.plan.id} and is now {wanted.name}")
     if wanted.seed is not None and seeded_master(wanted.seed) != found.contract.master:
         changed.append("the seed was another one")
+    if plan.blocks > found.plan.blocks and len(changed) == 1:
+        return  # nothing but that: it may go on to more
     if changed:
         raise Failure(
             f"another tournament was begun in {folder.path}: {'; '.join(changed)}."
             " Take another folder, or go on with --out alone",
             ExitCode.USAGE,
         )
+
+
+def _with_blocks(folder: Folder, found: Store, blocks: int) -> Store:
+    """Return the tournament of the folder with so many blocks a pairing, or refuse that."""
+    from ronda_arena.tournament.longer import longer  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.tournament.run import Run  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.tournament.spec import SpecError  # noqa: PLC0415 -- not for `--help`
+
+    before = found.plan.blocks
+    if blocks == before:
+        return found
+    ledger = Run(found).ledger
+    try:
+        plan = longer(found.plan, blocks, stopped=ledger.stopped, over=ledger.over)
+    except SpecError as problem:
+        raise Failure(f"{folder.path}: {problem}", ExitCode.USAGE) from None
+    out.note(f"{plan.id} goes on from {before} to {blocks} blocks a pairing")
+    return folder.replace_plan(found, plan)
 
 
 def _changed(name: str, then: object, now: object) -> str:

@@ -57,7 +57,8 @@ def run(
     played here, and DIR then holds records.jsonl for `ronda verify`, report.json, report.html and
     the state. Without, a server (--server, --key-file) plays it, and it is watched from here.
 
-    The same command on the same folder goes on after any interruption, and --out alone does too.
+    The same command on the same folder goes on after any interruption, and --out alone does too;
+    with more --blocks it goes on to so many.
     With a seed the results are the same however often it was interrupted, and wherever it ran.
     """
     if folder is None:
@@ -71,7 +72,9 @@ def run(
 
     where = places.place_of(executor, workers, scheduler)
     kept_there = folder if (Path(folder) / STATE).exists() else ""
-    begun = checked(Path(folder), tournament_wishes.wanted(spec, asked, kept_there), bots_dir)
+    more = tournament_wishes.more_blocks(spec, asked) if kept_there else None
+    wanted = None if more else tournament_wishes.wanted(spec, asked, kept_there)
+    begun = checked(Path(folder), wanted, bots_dir)._replace(blocks=more)
     again = out.command(
         *("ronda", "tournament", "run", "--out", folder, *where.words, *options.bots_dir_again())
     )

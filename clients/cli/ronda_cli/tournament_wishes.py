@@ -113,8 +113,8 @@ def wanted(file: str | None, asked: dict[str, Any], begun: str) -> Spec | None:
         if "bots" not in data and not file and data.get("format") != "list":
             if begun:
                 raise click.UsageError(
-                    f"what was begun in {begun} stays as it is: go on with --out alone, or take"
-                    " another folder and name who takes part, with --bots"
+                    f"what was begun in {begun} stays as it is: go on with --out alone, or with"
+                    " more --blocks, or take another folder and name who takes part, with --bots"
                 )
             raise click.UsageError("name who takes part: --bots random,greedy,careful")
         return spec.of(data)
@@ -122,6 +122,13 @@ def wanted(file: str | None, asked: dict[str, Any], begun: str) -> Spec | None:
         raise Failure(f"{file} is no TOML", ExitCode.USAGE) from None
     except spec.SpecError as problem:
         raise Failure(f"{file or 'the flags'}: {problem}", ExitCode.USAGE) from None
+
+
+def more_blocks(file: str | None, asked: dict[str, Any]) -> int | None:
+    """Return how many blocks what was begun is to have, where nothing else is asked for."""
+    flags = _flags(asked)
+    blocks = flags.pop("blocks", None)
+    return None if file or flags else blocks
 
 
 def _flags(asked: dict[str, Any]) -> dict[str, Any]:

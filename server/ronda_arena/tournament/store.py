@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import Engine, func, insert, select, tuple_
+from sqlalchemy import Engine, func, insert, select, tuple_, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from ronda_arena import database
@@ -310,4 +310,15 @@ class Folder(database.Folder):
     def begin(self, contract: Contract) -> Store:
         """Keep a new tournament here."""
         self.fill(head(contract))
+        return Store(self.engine, contract)
+
+    def replace_plan(self, store: Store, plan: Plan) -> Store:
+        """Keep another plan of the tournament that is here: one with more blocks."""
+        contract = Contract(plan, store.contract.master)
+        changed = update(schema.tournament).where(schema.tournament.c.id == plan.id)
+        try:
+            with self.engine.begin() as connection:
+                connection.execute(changed.values(head(contract)))
+        except SQLAlchemyError as error:
+            raise StoreError(f"{self.state} cannot be written: {words(error)}") from None
         return Store(self.engine, contract)
