@@ -150,6 +150,8 @@ def _with_blocks(folder: Folder, found: Store, blocks: int) -> Store:
     except SpecError as problem:
         raise Failure(f"{folder.path}: {problem}", ExitCode.USAGE) from None
     out.note(f"{plan.id} goes on from {before} to {blocks} blocks a pairing")
+    if not plan.seeded:
+        out.note(f"its plan now has the digest {plan.digest}")
     return folder.replace_plan(found, plan)
 
 

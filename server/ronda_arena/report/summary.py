@@ -200,7 +200,7 @@ class Summary:
     ronda: str = ""
     """The version of ronda that counted."""
     plan_digest: str = ""
-    """The SHA-256 of the plan, in hex: told when it was begun, and the same to the end."""
+    """The SHA-256 of the plan, in hex: told when it was begun, and again when blocks were added."""
 
 
 def gather(
