@@ -23,6 +23,7 @@ from ronda_arena.discovery import discover
 from ronda_arena.seating import InProcess
 from ronda_server import frames, logs, remote, remote_bot
 from ronda_server.app import Config, Server, wall_clock
+from ronda_server.statements import Rows
 
 judged: list[float] = []
 """From a decision written until its answer is judged."""
@@ -79,7 +80,7 @@ def _store_nothing(server: Server) -> None:
     submit = log.submit
 
     def at_once(work: Any) -> asyncio.Future[Any]:
-        if work.__qualname__.startswith("Host._advance"):
+        if isinstance(work, Rows) or work.__qualname__.startswith("Host._advance"):
             done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
             done.set_result(None)
             return done

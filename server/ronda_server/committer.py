@@ -19,7 +19,7 @@ import structlog
 
 from ronda_server import database
 from ronda_server.errors import ConflictError, StorageError
-from ronda_server.statements import append_all
+from ronda_server.statements import append_all, is_one_statement
 
 T = TypeVar("T")
 
@@ -124,21 +124,33 @@ _Outcome = tuple[_Job, Any, Exception | None]
 
 def _commit(connection: sqlite3.Connection, jobs: list[_Job]) -> list[_Outcome]:
     """Do all of `jobs` in one transaction; if one fails, each in one of its own."""
+    # Each statement is one more wait for the loop to let go of the interpreter.
+    single = is_one_statement([job.work for job in jobs])
     try:
-        connection.execute("BEGIN IMMEDIATE")
+        if not single:
+            connection.execute("BEGIN IMMEDIATE")
     except sqlite3.Error as problem:  # it has waited its time already, for all of them
         _roll_back(connection)  # it may have begun all the same
         return [(job, None, _as_ours(problem)) for job in jobs]
     try:
         done: list[_Outcome] = [(job, job.work(connection), None) for job in jobs]
         append_all(connection, [value for _, value, _ in done])
-        connection.execute("COMMIT")
+        if not single:
+            connection.execute("COMMIT")
     except Exception as problem:  # noqa: BLE001 # whatever it is, it becomes the answer of its job
         _roll_back(connection)
-        if len(jobs) == 1:
-            return [(jobs[0], None, _as_ours(problem))]
+        if len(jobs) == 1 or (single and _has_waited(problem)):
+            return [(job, None, _as_ours(problem)) for job in jobs]
         return [outcome for job in jobs for outcome in _commit(connection, [job])]
     return done
+
+
+def _has_waited(problem: Exception) -> bool:
+    """Say whether someone else kept the file, for as long as anybody waits for it."""
+    if not isinstance(problem, sqlite3.OperationalError):
+        return False
+    code: int = getattr(problem, "sqlite_errorcode", 0)  # not all have one
+    return code & 0xFF == sqlite3.SQLITE_BUSY  # the rest says why
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:

@@ -210,13 +210,12 @@ class Host:
 
         rows = rows_of(after.id, [one.fact for one in happened])
 
-        def work(connection: sqlite3.Connection) -> Rows:
-            if after.state != before.state:
-                _write_state(connection, after)
+        def with_state(connection: sqlite3.Connection) -> Rows:
+            _write_state(connection, after)
             return rows
 
         try:
-            await self.log.submit(work)
+            await self.log.submit(rows if after.state == before.state else with_state)
         except (StorageError, asyncio.CancelledError) as problem:
             live.stale = True
             self.spawn(self._catch_up(live))

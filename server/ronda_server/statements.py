@@ -19,6 +19,10 @@ class Rows(list[tuple[Any, ...]]):
     statement for each play would cost more than the flush to disk.
     """
 
+    def __call__(self, _connection: sqlite3.Connection) -> Rows:
+        """Be a piece of work that does nothing but leave these rows."""
+        return self
+
     def __repr__(self) -> str:
         return f"<{len(self)} rows>"
 
@@ -38,6 +42,14 @@ def append_all(connection: sqlite3.Connection, values: Sequence[Any]) -> None:
         some = rows[start : start + _ROWS]
         flat = [field for row in some for field in row]
         connection.execute(_insertion(len(some)), flat)
+
+
+def is_one_statement(work: Sequence[Any]) -> bool:
+    """Say whether pieces of work leave rows and do nothing else, as many as one statement takes.
+
+    Such a statement needs no transaction around it: it is one.
+    """
+    return all(isinstance(one, Rows) for one in work) and sum(map(len, work)) <= _ROWS
 
 
 _ROWS: Final = 256

@@ -20,7 +20,9 @@ from ronda.v1 import match_service_pb2 as pb
 from ronda_core.record import read
 from ronda_core.verify import verify
 from ronda_server import committer, database, fold, hosting
-from ronda_server.errors import Reason, StorageError
+from ronda_server.errors import ConflictError, Reason, StorageError
+from ronda_server.facts import Fact
+from ronda_server.statements import rows_of
 
 # Storage that fails under a server.
 
@@ -326,6 +328,50 @@ def test_work_that_finds_the_storage_locked_waits_once_for_all_of_it(tmp_path: P
     holder.close()
     assert [problem for _, _, problem in committer._commit(writer, jobs)] == [None] * 9
     assert len(done) == 9
+    writer.close()
+
+
+def test_plays_alone_are_one_statement_which_waits_once_for_all_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "ronda.db"
+    database.upgrade(str(path))
+    holder = sqlite3.connect(path, isolation_level=None)
+    writer = sqlite3.connect(path, isolation_level=None, timeout=0)
+    begun: list[str] = []
+    writer.set_trace_callback(begun.append)
+    jobs: list[Any] = [
+        committer._Job(rows_of("m", [Fact(number, 0, "played", {})]), None, None)
+        for number in range(1, 10)
+    ]
+    holder.execute("BEGIN IMMEDIATE")
+    outcomes = committer._commit(writer, jobs)
+    assert [type(problem) for _, _, problem in outcomes] == [StorageError] * 9
+    assert len(begun) == 1
+    holder.execute("COMMIT")
+    assert [problem for _, _, problem in committer._commit(writer, jobs)] == [None] * 9
+    assert len(begun) == 2
+    stored = holder.execute("SELECT sequence FROM event ORDER BY sequence").fetchall()
+    assert stored == [(number,) for number in range(1, 10)]
+    holder.close()
+    writer.close()
+
+
+def test_of_plays_alone_one_that_fails_fails_alone(tmp_path: Path) -> None:
+    path = tmp_path / "ronda.db"
+    database.upgrade(str(path))
+    writer = sqlite3.connect(path, isolation_level=None)
+    jobs: list[Any] = [
+        committer._Job(rows_of("m", [Fact(number, 0, "played", {})]), None, None)
+        for number in (1, 2, 1, 3)
+    ]
+    problems = [problem for _, _, problem in committer._commit(writer, jobs)]
+    assert [type(problem) for problem in problems] == [
+        type(None),
+        type(None),
+        ConflictError,
+        type(None),
+    ]
+    stored = writer.execute("SELECT sequence FROM event ORDER BY sequence").fetchall()
+    assert stored == [(1,), (2,), (3,)]
     writer.close()
 
 
