@@ -139,6 +139,35 @@ def test_a_version_that_is_gone_ends_it_and_costs_nobody_a_game(
     assert "no bot 'mine@2.0' is installed; did you mean mine@1.0?" in refused.stderr
 
 
+@pytest.mark.parametrize("flags", [(HERE,), ("--executor=local", "--workers=2")])
+def test_other_code_under_a_version_is_refused_by_its_name(
+    tmp_path: Path, home: Path, run: Run, flags: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ronda_arena.tournament.run.Run.play", _interrupted)
+    begun = ("tournament", "run", "--out", str(tmp_path / "t"), "--bots-dir", str(home), *flags)
+    run(*begun, *SMALL)
+    monkeypatch.undo()
+    (place,) = home.glob("mine-2.0-*")
+    uninstall(home, place.name)
+    source = BOT.format(version="2.0")  # now it plays its first card
+    again = wheel(tmp_path / "again", version="2.0", files={"mine.py": source})
+    assert run("bots", "install", str(again), "--bots-dir", str(home)).exit_code == 0
+    for words in (begun, (*begun, *SMALL)):
+        refused = run(*words)
+        assert refused.exit_code == 4
+        assert "mine@2.0 is not what it was when tournament-" in refused.stderr
+        assert "Put that version back, or begin another tournament" in refused.stderr
+    (place,) = home.glob("mine-2.0-*")
+    uninstall(home, place.name)
+    before = tmp_path / "given" / "mine-2.0-py3-none-any.whl"
+    assert run("bots", "install", str(before), "--bots-dir", str(home)).exit_code == 0
+    assert run(*begun).exit_code == 0
+    _, report = told(tmp_path / "t")
+    listed = json.loads(run("bots", "list", "-o", "json", "--bots-dir", str(home)).stdout)
+    installed = {f"{one['name']}@{one['version']}": one["code"] for one in listed["bots"]}
+    assert report["code"] == [{"bot": bot, "code": installed[bot]} for bot in sorted(BOTS)]
+
+
 def test_kept_bots_are_not_run_in_the_process_of_a_tournament(
     tmp_path: Path, home: Path, run: Run
 ) -> None:

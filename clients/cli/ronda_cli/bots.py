@@ -80,7 +80,9 @@ def list_(offered_by: str | None, bots_dir: Path | None, output: str, plain: boo
 
 def _installed(bots_dir: Path | None) -> tuple[dict[str, list[Data]], list[str]]:
     """Return the bots that are installed here, those that cannot play, and what to note of both."""
+    from ronda_arena.code import code  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.tournament.spec import SHOWN_CODE  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.worker.nursery import Nursery  # noqa: PLC0415 -- not for `--help`
 
     with out.aside(), Nursery() as nursery:
@@ -94,6 +96,7 @@ def _installed(bots_dir: Path | None) -> tuple[dict[str, list[Data]], list[str]]
             "origin": _origin(bot),
             "state": states.get(bot.identity, _ENABLED),
             "isolation": levels[bot.identity],
+            "code": code(bot)[:SHOWN_CODE],
         }
         for bot in every
     ]

@@ -96,10 +96,11 @@ def _names(wanted: Spec) -> list[str]:
 
 
 def _begin(folder: Folder, wanted: Spec, registry: Registry) -> Store:
+    from ronda_arena.tournament.codes import noted  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.tasks import Contract  # noqa: PLC0415 -- not for `--help`
     from ronda_core.fair import commitment, seeded_master  # noqa: PLC0415 -- not for `--help`
 
-    plan = _plan(wanted, registry, secrets.token_hex(3))
+    plan = noted(_plan(wanted, registry, secrets.token_hex(3)), registry)
     if wanted.seed is not None:
         return folder.begin(Contract(plan, seeded_master(wanted.seed)))
     master = secrets.token_bytes(32)
@@ -116,7 +117,8 @@ def _refuse_another(folder: Folder, found: Store, wanted: Spec, registry: Regist
     changed = [
         _changed(name, getattr(found.plan, name), getattr(plan, name))
         for name in plan.__struct_fields__
-        if name not in ("entrants", "id") and getattr(plan, name) != getattr(found.plan, name)
+        if name not in ("entrants", "id", "code")
+        and getattr(plan, name) != getattr(found.plan, name)
     ]
     if plan.entrants != found.plan.entrants:
         then, now = (", ".join(one.name for one in which.entrants) for which in (found.plan, plan))

@@ -94,9 +94,11 @@ def _here(
     """Play it on this machine, or go on with it."""
     from ronda_arena.isolation import IsolationError  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament import store  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.tournament.codes import BotChangedError  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.deliver import deliver  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.executors import ExecutorError  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.run import Run  # noqa: PLC0415 -- not for `--help`
+    from ronda_bots.registry import BotNotFoundError  # noqa: PLC0415 -- not for `--help`
     from ronda_cli.tournament_begin import tournament_of  # noqa: PLC0415 -- not for `--help`
 
     try:
@@ -130,8 +132,10 @@ def _here(
         raise Failure(str(problem), ExitCode.USAGE) from None
     except (store.StoreError, ExecutorError) as problem:
         raise Failure(f"{problem}; go on with: {again}", ExitCode.UNREACHABLE) from None
-    except IsolationError as problem:
+    except (BotChangedError, IsolationError) as problem:
         raise Failure(str(problem), ExitCode.REFUSED) from None
+    except BotNotFoundError as problem:
+        raise Failure(str(problem), ExitCode.USAGE) from None
 
 
 def _on_a_server(

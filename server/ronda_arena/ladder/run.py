@@ -18,6 +18,7 @@ from ronda_arena.ladder.facts import End, Joined, Left, Over, Released, Seated, 
 from ronda_arena.ladder.plan import MOST_BOTS, LadderError
 from ronda_arena.ladder.standings import Ladder
 from ronda_arena.ladder.store import Store
+from ronda_arena.tournament.codes import noted
 from ronda_arena.tournament.executors import Executor, ExecutorError
 from ronda_arena.tournament.results import Game
 from ronda_arena.tournament.tasks import Contract, Played, Task
@@ -105,7 +106,7 @@ class Run:
             while not self._enough(games):
                 registry = self._look(self._find())
                 feed = _Feed(self, games)
-                with make(self._contract(), registry) as executor:
+                with make(self._contract(registry), registry) as executor:
                     while not (self._enough(games) or feed.stale):
                         before = self.ladder.pool.seated
                         self._play(executor, feed)
@@ -200,11 +201,11 @@ class Run:
         coming = len(self.ladder.open) * self.ladder.plan.games if ahead else 0
         return self.ladder.games + coming >= games
 
-    def _contract(self) -> Contract:
+    def _contract(self, registry: Registry) -> Contract:
         """Return what games are played under: a bot's place is its number, whoever is away."""
         here = [bot.identity for bot in self.ladder.bots if bot.present]
         roster = [bot.identity if bot.present else here[0] for bot in self.ladder.bots]
-        return Contract(self.ladder.plan.games_plan(roster), b"")
+        return Contract(noted(self.ladder.plan.games_plan(roster), registry), b"")
 
     def _look(self, registry: Registry) -> Registry:
         """Write down who came and who went; return those who play."""

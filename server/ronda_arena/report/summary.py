@@ -17,7 +17,7 @@ from ronda_arena.statistics.evidence import Evidence
 from ronda_arena.statistics.ratings import Strengths
 from ronda_arena.tournament.formats.course import Course
 from ronda_arena.tournament.results import Block
-from ronda_arena.tournament.spec import Plan
+from ronda_arena.tournament.spec import SHOWN_CODE, Plan
 
 THOUGHT_CLASSES: Final = tuple(
     round(digit * 10.0**power, 6) for power in range(-5, 2) for digit in (1.0, 2.0, 5.0)
@@ -114,6 +114,15 @@ class FaultRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeRow:
+    """What a bot is by its code, as it was when the tournament began."""
+
+    bot: str
+    code: str
+    """The beginning of the SHA-256 of its package or module; empty: nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What a stop rule decided, once and for all."""
 
@@ -199,6 +208,8 @@ class Summary:
     """Of Swiss and knockout: what the rounds came to."""
     ronda: str = ""
     """The version of ronda that counted."""
+    code: tuple[CodeRow, ...] = ()
+    """By bot; empty where nobody has looked."""
     plan_digest: str = ""
     """The SHA-256 of the plan, in hex: told when it was begun, and again when blocks were added."""
 
@@ -277,6 +288,7 @@ def gather(
         commitment=commitment,
         course=course,
         ronda=version("ronda"),
+        code=_code(plan),
         plan_digest=plan.digest,
     )
 
@@ -371,6 +383,10 @@ def _faults(evidence: Evidence) -> tuple[FaultRow, ...]:
         )
         for bot in sorted(evidence.bot_games)
     )
+
+
+def _code(plan: Plan) -> tuple[CodeRow, ...]:
+    return tuple(CodeRow(bot, of[:SHOWN_CODE]) for bot, of in plan.code)
 
 
 def _plan(plan: Plan) -> dict[str, object]:

@@ -17,6 +17,7 @@ from ronda_arena.isolation import IsolationError, Level, WorkerLostError
 from ronda_arena.seating import InProcess, Isolated, Seating
 from ronda_arena.table import Place, play_match
 from ronda_arena.timed import TimedSeat, TimedSeating
+from ronda_arena.tournament.codes import check
 from ronda_arena.tournament.entrants import Entrant, seats
 from ronda_arena.tournament.luck import deals, luck
 from ronda_arena.tournament.results import Blame, Game
@@ -43,11 +44,12 @@ WEAK: Final = "RONDA_ALLOW_WEAK_ISOLATION"
 def table(contract: Contract, registry: Registry) -> Iterator[Play]:
     """Yield what plays the games of a contract in this process, with bots in workers of its own.
 
-    `BotNotFoundError` if a bot of the plan is not installed here in that version;
+    `BotNotFoundError` if a bot of the plan is not installed here in that version, with that code;
     `IsolationError` if this machine cannot run it as the plan wants.
     """
     plan = contract.plan
     bots = {identity: registry.find(identity) for identity in plan.roster}
+    check(plan, bots)
     rules = plan.settings
     clock = Clock.parse(plan.clock) if plan.clock else None
     roster = _entries(plan.entrants)

@@ -25,6 +25,8 @@ from ronda_core.rules import RulesError, Settings, settings
 Format = Literal["round-robin", "gauntlet", "swiss", "knockout", "list"]
 Isolation = Literal["auto", "trusted", "process", "sandbox"]
 
+SHOWN_CODE: Final = 16
+"""Letters of the digest of a bot's code that are told: 64 bits."""
 _MOST_BOTS: Final = 200
 _Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
 _Count = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
@@ -108,6 +110,8 @@ class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     rated: bool
     luck: bool
     stop: Stop
+    code: tuple[tuple[str, str], ...] = ()
+    """The digests of the bots' code by identity, sorted; empty where nobody has looked."""
 
     @property
     def digest(self) -> str:

@@ -20,6 +20,7 @@ from tests.arena.tournament.farm import Farm
 from tests.bots.plugins import bot_module, importable, install
 
 from ronda_arena.discovery import discover
+from ronda_arena.tournament.codes import noted
 from ronda_arena.tournament.executors import ExecutorError, chunks
 from ronda_arena.tournament.executors.dask import Answer, Dask, Order, lacks, play
 from ronda_arena.tournament.executors.dask_worker import serve_worker
@@ -144,15 +145,21 @@ def test_who_lacks_something_is_left_out_and_without_others_it_is_refused(farm: 
 @pytest.mark.parametrize(
     ("offered", "words"),
     [
-        (["ronda 1", "a@1", "b@2", "c@1"], ""),
+        (["ronda 1", "a@1", "a@1 of code 1", "b@2", "b@2 of code 2", "c@1"], ""),
         (["ronda 1", "a@1"], "it lacks b@2"),
         (["ronda 2", "a@1", "b@2"], "it has ronda 2, and this is ronda 1"),
         ([], "it was not started by `ronda tournament worker`"),
+        (
+            ["ronda 1", "a@1", "a@1 of code 0", "b@2", "b@2 of code 2"],
+            "it has a@1 with other code than the tournament was begun with",
+        ),
+        (["ronda 1", "a@1", "a@1 of code 0"], "it lacks b@2"),
     ],
 )
 def test_what_a_worker_lacks_is_told_in_words(offered: list[str], words: str) -> None:
     with patch("ronda_arena.tournament.executors.dask.version", lambda _: "1"):
-        assert lacks(frozenset({"ronda 1", "a@1", "b@2"}), offered) == words
+        needed = {"ronda 1", "a@1", "a@1 of code 1", "b@2", "b@2 of code 2"}
+        assert lacks(frozenset(needed), offered) == words
 
 
 def test_what_ends_its_workers_again_and_again_comes_back_as_lost(
@@ -194,6 +201,31 @@ def test_a_plugin_plays_there_in_a_process_of_its_own(tmp_path: Path) -> None:
         ("first@1.2.3", "process"),
     }
     assert all(game.fault is None for game, _, _ in back.values())
+
+
+def test_a_worker_that_has_other_code_of_a_bot_gets_no_games(tmp_path: Path) -> None:
+    for folder, card in (("here", "hand[0]"), ("there", "hand[-1]")):
+        source = bot_module("1.2.3").replace("hand[0]", card)
+        bots = {"coded": "code_bot:Bot"}
+        install(tmp_path / folder, "theirs", bots, modules={"code_bot": source})
+    notes: list[str] = []
+    with importable(tmp_path / "here"), farms.farm() as made:
+        found = discover()
+        with patch.object(plays, "registry", lambda: found):
+            contract = plays.contract(bots=("coded", "greedy", "random"))
+        contract = contract._replace(plan=noted(contract.plan, found))
+        made.work(1, path=str(tmp_path / "there"))
+        other = "it has coded@1.2.3 with other code than the tournament was begun with"
+        with (
+            pytest.raises(ExecutorError, match=f"no worker of .* can play; .*: {other}"),
+            Dask(made.address, contract, found),
+        ):
+            pytest.fail("it plays")
+        made.work(1, path=str(tmp_path / "here"))
+        with Dask(made.address, contract, found, note=notes.append) as executor:
+            assert len(plays.told(plays.every(executor, plays.tasks(range(3))))) == 6
+    assert len(notes) == 1
+    assert notes[0].endswith(f"is left out: {other}")
 
 
 def test_nothing_that_dask_could_log_holds_a_secret() -> None:

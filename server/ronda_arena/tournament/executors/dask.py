@@ -33,11 +33,14 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
+from ronda_arena.code import code
 from ronda_arena.discovery import discover
 from ronda_arena.isolation import IsolationError
+from ronda_arena.tournament.codes import check
 from ronda_arena.tournament.executors import ExecutorError
 from ronda_arena.tournament.executors.chunks import Losses, Pace, fault_words
 from ronda_arena.tournament.play import Play, table
+from ronda_arena.tournament.spec import SHOWN_CODE
 from ronda_arena.tournament.tasks import Contract, Played, Task
 from ronda_bots.installed import OURS
 from ronda_bots.registry import BotNotFoundError, Registry
@@ -58,6 +61,8 @@ _LOOK_SECONDS: Final = 2.0
 """Between looks at who is there."""
 _ONE_TRY_SECONDS: Final = 5.0
 """For the scheduler to answer, each time it is asked."""
+_CODE: Final = " of code "
+"""Between a bot and the digest of its code, in what workers offer."""
 _TABLES: Final = 4
 """Tournaments that a worker keeps a table for."""
 
@@ -99,13 +104,14 @@ class Dask:
         patience: float = 600.0,
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Connect to nothing yet. `BotNotFoundError` if a bot of the plan is not installed here.
+        """Connect to nothing yet.
+
+        `BotNotFoundError` if a bot of the plan is not installed here as it was.
 
         `patience`: seconds for which a scheduler that does not answer is waited for. `note` is
         called, in any thread, with a sentence about what is waited for and who is left out.
         """
-        for identity in contract.plan.roster:
-            registry.find(identity)
+        check(contract.plan, {name: registry.find(name) for name in contract.plan.roster})
         self._contract = contract
         self._cluster = _Cluster(address, needs(contract), patience, note)
         self._pace = Pace(_SECONDS)
@@ -343,12 +349,16 @@ class _Cluster:
 
 def needs(contract: Contract) -> frozenset[str]:
     """Return what a worker must offer to play these games."""
-    return frozenset({_ronda(), *contract.plan.roster})
+    plan = contract.plan
+    codes = {_with_code(bot, of) for bot, of in plan.code if of}
+    return frozenset({_ronda(), *plan.roster, *codes})
 
 
 def offers(registry: Registry) -> frozenset[str]:
     """Return what a worker with these bots offers."""
-    return frozenset({_ronda(), *(bot.identity for bot in registry.bots)})
+    bots = [bot.identity for bot in registry.bots]
+    codes = {_with_code(bot.identity, code(bot)) for bot in registry.bots}
+    return frozenset({_ronda(), *bots, *codes})
 
 
 def lacks(needed: frozenset[str], offered: Sequence[str]) -> str:
@@ -361,7 +371,15 @@ def lacks(needed: frozenset[str], offered: Sequence[str]) -> str:
         return "it was not started by `ronda tournament worker`"
     if _ronda() in missing:
         return f"it has {theirs[0]}, and this is {_ronda()}"
-    return f"it lacks {', '.join(missing)}"
+    bots = [one for one in missing if _CODE not in one]
+    if bots:
+        return f"it lacks {', '.join(bots)}"
+    changed = [one.partition(_CODE)[0] for one in missing]
+    return f"it has {', '.join(changed)} with other code than the tournament was begun with"
+
+
+def _with_code(identity: str, of: str) -> str:
+    return f"{identity}{_CODE}{of[:SHOWN_CODE]}"
 
 
 def _ronda() -> str:

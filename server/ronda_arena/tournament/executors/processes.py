@@ -27,6 +27,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from ronda_arena.isolation import IsolationError
+from ronda_arena.tournament.codes import check
 from ronda_arena.tournament.executors import ExecutorError
 from ronda_arena.tournament.executors.chunks import Losses, Pace, fault_words
 from ronda_arena.tournament.play import table
@@ -48,11 +49,12 @@ class Processes:
     """Plays in workers of this machine, each with a table and a nursery of its own."""
 
     def __init__(self, contract: Contract, registry: Registry, workers: int) -> None:
-        """Start nothing yet. `BotNotFoundError` if a bot of the plan is not installed."""
+        """Start nothing yet. `BotNotFoundError` if a bot of the plan is not installed as it was."""
         if workers < 1:
             raise ValueError("somebody has to play: at least one worker")
         self._contract = contract
         self._registry = Registry(tuple(map(registry.find, contract.plan.roster)), ())
+        check(contract.plan, {bot.identity: bot for bot in self._registry.bots})
         self._count = workers
         self._workers: list[_Worker] = []
         self._pace = Pace(_SECONDS)
