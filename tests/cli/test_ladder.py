@@ -12,7 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.arena.ladder.games import ladder_plan
 from tests.cli.conftest import Run, environment
+
+from ronda_arena.ladder.facts import Joined
+from ronda_arena.ladder.store import claim
 
 HERE = "--executor=in-process"
 QUICK = ("--rules=arabic", "--bots=random,greedy", "--anchors=random=18", HERE)
@@ -189,3 +193,19 @@ def test_show_of_a_folder_without_one_is_told(run: Run, tmp_path: Path) -> None:
     result = run("ladder", "show", str(tmp_path))
     assert result.exit_code == 2
     assert "there is no ladder" in result.stderr
+
+
+def test_bots_of_one_code_and_those_that_have_changed_are_named(tmp_path: Path, run: Run) -> None:
+    with claim(tmp_path) as folder:
+        bots = [("a@1", "x"), ("b@1", "x"), ("c@1", "y"), ("c@1", "z")]
+        joined = [Joined(bot, bot[0], 0, code * 20) for bot, code in bots]
+        folder.begin(ladder_plan()).note(joined)
+    told = run("ladder", "show", str(tmp_path)).stderr
+    assert "a@1 is the same code as b@1: they never meet" in told
+    assert "c@1 is not what it was: its code has changed once" in told
+    assert told.count("never meet") == told.count("is not what it was") == 1
+    rows = {one["bot"]: one for one in shown(run, tmp_path)["standings"]}
+    assert rows["b@1"]["alike"] == ["a@1"]
+    assert (rows["c@1"]["changed"], rows["c@1"]["code"]) == (1, "z" * 16)
+    csv_rows = run("ladder", "show", str(tmp_path), "-o", "csv").stdout
+    assert f",{'x' * 16},,b@1" in csv_rows

@@ -156,6 +156,12 @@ def _standings(ladder: Ladder, found: Sequence[Row], output: str, plain: bool) -
         for one in found:
             if one.note:
                 out.note(f"{one.bot} is in quarantine: it {one.note}")
+            if one.changed:
+                often = "once" if one.changed == 1 else f"{one.changed} times"
+                out.note(f"{one.bot} is not what it was: its code has changed {often}")
+            if one.alike and one.bot < min(one.alike):
+                names = ", ".join(one.alike)
+                out.note(f"{one.bot} is the same code as {names}: they never meet")
     else:
         _tell(data, output, plain)
 
@@ -201,13 +207,15 @@ def _field(value: object) -> object:
     from ronda_arena.report.csv import name_field  # noqa: PLC0415 -- where asked
 
     shown = _text(value)
-    return name_field(shown) if isinstance(value, str | list | dict) and shown else value or ""
+    return (
+        name_field(shown) if isinstance(value, str | list | tuple | dict) and shown else value or ""
+    )
 
 
 def _text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.2f}"
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     if isinstance(value, dict):
         return ", ".join(f"{many} {what}" for what, many in value.items())

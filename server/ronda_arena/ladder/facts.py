@@ -12,12 +12,14 @@ from ronda_arena.tournament.results import Game
 
 
 class Joined(msgspec.Struct, frozen=True, tag="joined"):
-    """A bot may play from now on: a new one, or one that was away."""
+    """A bot may play from now on: a new one, one that was away, or one that is not what it was."""
 
     bot: str
     """`name@version`."""
     owner: str
     at: int
+    code: str = ""
+    """The digest of its code; empty: nobody knows."""
 
 
 class Left(msgspec.Struct, frozen=True, tag="left"):

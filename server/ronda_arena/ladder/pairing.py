@@ -3,8 +3,9 @@
 What a block is expected to tell is how much less doubt it leaves, summed over the bots in it. That
 is what pairs are drawn by, within what fairness asks: who has waited too long comes first, pairs
 that have met least are seen to, nobody meets one opponent for ever, nobody is in more than so many
-blocks at once nor waits for one opponent, an owner has one bot at a table, anchors play no more
-than others, and who is suspected of playing for another meets that one some more.
+blocks at once nor waits for one opponent, an owner has one bot at a table, and so has one code
+whoever owns it, anchors play no more than others, and who is suspected of playing for another meets
+that one some more.
 
 It takes a time that depends on the number of bots alone, and not on the games before.
 """
@@ -123,6 +124,7 @@ def _opponent(
     may = free.copy()
     for bot in table:
         may &= pool.owner[:count] != pool.owner[bot]
+        may &= pool.code[:count] != pool.code[bot]
         may &= pool.now[bot, :count] < max(1, at_once // 2)
     may[table] = False
     if not may.any():
@@ -146,6 +148,7 @@ def _suspects(pool: Pool, free: _Mask, chance: random.Random, at_once: int) -> l
         if free[one]
         and free[two]
         and pool.owner[one] != pool.owner[two]
+        and pool.code[one] != pool.code[two]
         and pool.now[one, two] < max(1, at_once // 2)
     ]
     return list(found[int(chance.random() * len(found))]) if found else []

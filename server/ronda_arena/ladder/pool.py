@@ -21,6 +21,8 @@ class Pool:
         self.pinned: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.enabled: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.owner: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self.code: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        """The same number for the same code, whoever owns it; below 0: nobody knows."""
         self.playing: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         """Blocks that it is in at the moment."""
         self.last: npt.NDArray[np.int64] = np.zeros(0, np.int64)
@@ -42,6 +44,7 @@ class Pool:
                     wide = np.zeros((max(8, 2 * self.count),) * was.ndim, was.dtype)
                     wide[(slice(self.count),) * was.ndim] = was
                     setattr(self, name, wide)
+        self.code[self.count] = -1 - self.count
         self.count += 1
 
     def seat(self, entrants: Sequence[int], change: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from ronda_arena.ladder.ratings import NORMAL_95
 from ronda_arena.ladder.residuals import EFFECT, THRESHOLD
 from ronda_arena.ladder.standings import Bot, Ladder
+from ronda_arena.tournament.spec import SHOWN_CODE
 
 DIGITS: Final = 6
 
@@ -40,6 +41,12 @@ class Row:
     """Too little is known to place it: it stands behind those that are placed."""
     last: int
     """When its last block was over: seconds since 1970, 0: never."""
+    code: str = ""
+    """The beginning of the digest of its code; empty: nobody knows."""
+    changed: int = 0
+    """How often that was another one, under the same version."""
+    alike: tuple[str, ...] = ()
+    """Bots that are the same code under other names: they never meet."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON data."""
@@ -96,6 +103,9 @@ def row(ladder: Ladder, bot: Bot) -> Row:
         bot.quarantined,
         ladder.provisional(bot),
         bot.last,
+        bot.code[:SHOWN_CODE],
+        bot.changed,
+        tuple(one.identity for one in ladder.alike(bot)),
     )
 
 

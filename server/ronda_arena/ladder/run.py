@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Final, Self
 
+from ronda_arena.code import code
 from ronda_arena.ladder import pairing
 from ronda_arena.ladder.facts import End, Joined, Left, Over, Released, Seated, Void
 from ronda_arena.ladder.plan import MOST_BOTS, LadderError
@@ -217,10 +218,10 @@ class Run:
             for bot in ladder.bots
             if bot.present and bot.identity not in there
         ]
-        for identity, owner in there.items():
+        for identity, (owner, of) in there.items():
             known = ladder.find(identity)
-            if known is None or not known.present or known.owner != owner:
-                facts.append(Joined(identity, owner, now))
+            if known is None or not known.present or (known.owner, known.code) != (owner, of):
+                facts.append(Joined(identity, owner, now, of))
         if facts:
             self._store.note(facts)
         for fact in facts:
@@ -231,17 +232,19 @@ class Run:
 
     def _changed(self, registry: Registry) -> bool:
         self._looked = self._clock()
-        here = {bot.identity: bot.owner for bot in self.ladder.bots if bot.present}
+        here = {bot.identity: (bot.owner, bot.code) for bot in self.ladder.bots if bot.present}
         return self._there(registry) != here
 
-    def _there(self, registry: Registry) -> dict[str, str]:
-        """Return who is there and plays here: owners by identity."""
+    def _there(self, registry: Registry) -> dict[str, tuple[str, str]]:
+        """Return who is there and plays here: owner and code by identity."""
         anchors = {anchor.bot for anchor in self.ladder.plan.anchors}
         found = {}
         for bot in registry.bots:
             wanted = not self._wanted or not {bot.name, bot.identity}.isdisjoint(self._wanted)
             if wanted or bot.identity in anchors:
-                found[bot.identity] = self._owners.get(bot.name, bot.name)
+                known = self.ladder.find(bot.identity)
+                of = code(bot) or (known.code if known else "")  # it cannot be read just now
+                found[bot.identity] = self._owners.get(bot.name, bot.name), of
         if len(found) > MOST_BOTS:
             raise LadderError(f"{len(found)} bots are there; a ladder takes {MOST_BOTS} at a time")
         return found

@@ -45,6 +45,10 @@ class Bot:
     present: bool = True
     since: int = 0
     """When it came, or went."""
+    code: str = ""
+    """The digest of its code; empty: nobody knows."""
+    changed: int = 0
+    """How often its code was another one, under the same version."""
     quarantined: str = ""
     """Why it is in quarantine; empty: it is not."""
     blocks: int = 0
@@ -116,6 +120,7 @@ class Ladder:
         self._walkover = plan.games_plan(()).walkover
         self._numbers: dict[str, int] = {}
         self._owners: dict[str, int] = {}
+        self._codes: dict[str, int] = {}
         self._pins = {anchor.bot: anchor.mean for anchor in plan.anchors}
 
     def take(self, fact: Fact) -> None:
@@ -149,6 +154,10 @@ class Ladder:
         if bot.present or bot.pinned:
             return bot.rating
         return ratings.away(bot.rating, self.now - bot.since)
+
+    def alike(self, bot: Bot) -> list[Bot]:
+        """Return the other bots that are the same code."""
+        return [one for one in self.bots if bot.code == one.code != "" and one is not bot]
 
     def opponents(self, bot: Bot) -> int:
         """Return how many owners it has met."""
@@ -199,9 +208,16 @@ class Ladder:
             if not bot.present:
                 bot.rating = self.shown(bot)
             bot.present, bot.owner = True, fact.owner
+            if fact.code and bot.code and fact.code != bot.code:
+                bot.changed += 1
+                if not bot.pinned:  # it may be another bot, whatever its version says
+                    bot.rating = ratings.new_version(bot.rating)
         bot.since = fact.at
+        bot.code = fact.code or bot.code
         pool = self.pool
         pool.owner[bot.number] = self._owners.setdefault(bot.owner, len(self._owners))
+        if bot.code:
+            pool.code[bot.number] = self._codes.setdefault(bot.code, len(self._codes))
         pool.last[bot.number] = pool.seated
         pool.ahead[bot.number] = 0.0
         self._rate(bot)

@@ -39,6 +39,7 @@ class Pool:
         anchors: int = 0,
         seed: int = 0,
         owners: Sequence[str] = (),
+        codes: Sequence[str] = (),
     ) -> None:
         self.random = random.Random(seed)
         self.strengths = list(strengths)
@@ -51,7 +52,7 @@ class Pool:
         """Says of a bot and how far it is ahead in a game whether it stalls now."""
         for at in range(len(strengths)):
             owner = owners[at] if owners else f"owner{at}"
-            self.take(Joined(f"bot{at}@1", owner, 0))
+            self.take(Joined(f"bot{at}@1", owner, 0, codes[at] if codes else ""))
 
     def take(self, fact: Fact) -> None:
         self.facts.append(fact)

@@ -63,6 +63,26 @@ def test_what_a_block_tells_is_most_for_doubted_bots_of_like_strength() -> None:
     assert told[1] > told[3] > told[2] > 0
 
 
+def test_one_code_sits_once_at_a_table_whoever_owns_it() -> None:
+    codes = ["x", "x", "x", "y", "y", ""]
+    for players in (2, 3):
+        of = pool(6, players, codes=codes)
+        for number in range(400):
+            if number == 200:  # pairs that look odd are no exception
+                of.ladder.pool.suspects[:] = [(0, 1), (3, 4), (0, 3)]
+            found = pairing.next_pairing(of.ladder, SECRET)
+            assert found is not None
+            assert len({codes[bot] for bot in found[0]}) == len(found[0])
+            of.block(found[0])
+        assert min(bot.blocks for bot in of.ladder.bots) > 20
+
+
+def test_bots_of_which_nobody_knows_the_code_are_not_taken_for_one() -> None:
+    of = pool(20)
+    of.play(100)
+    assert all(bot.blocks for bot in of.ladder.bots)
+
+
 def test_an_owner_has_one_bot_at_a_table() -> None:
     owners = ["a", "a", "a", "b", "b", "c"]
     for players in (2, 3):

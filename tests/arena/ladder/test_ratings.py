@@ -92,6 +92,27 @@ def test_a_new_version_starts_where_the_one_before_stands_and_in_doubt() -> None
     assert new.blocks == 0
 
 
+def test_other_code_under_a_version_is_doubted_like_a_new_version_and_told() -> None:
+    of = Pool([25.0, 31.0, 20.0, 26.0], anchors=1, seed=1, codes=["a", "b", "c", ""])
+    of.play(300)
+    for number, code in ((0, "a2"), (1, "b2"), (2, "c"), (3, "d")):
+        bot = of.ladder.bots[number]
+        before = bot.rating
+        of.take(Joined(bot.identity, bot.owner, of.time, code))
+        new = ratings.new_version(before) if number == 1 else before
+        assert bot.rating == new  # an anchor is pinned, and what nobody knew has not changed
+        assert (bot.code, bot.changed) == (code, 1 if number < 2 else 0)
+    of.play(20)
+    of.take(Joined("bot1@1", "owner1", of.time, "c"))
+    assert row(of.ladder, of.ladder.bots[1]).alike == ("bot2@1",)
+    assert row(of.ladder, of.ladder.bots[2]).alike == ("bot1@1",)
+    assert row(of.ladder, of.ladder.bots[1]).changed == 2
+    again = Ladder(of.ladder.plan)
+    for fact in of.facts:
+        again.take(fact)
+    assert standings(again) == standings(of.ladder)
+
+
 def test_who_is_away_keeps_the_mean_and_is_doubted_more_and_more() -> None:
     of = Pool([25.0, 31.0, 20.0, 26.0], seed=1)
     of.play(300)

@@ -25,7 +25,7 @@ from tests.arena.ladder.games import (
 from tests.arena.tournament.plans import DiedError, Scripted
 from tests.bots.tables import info
 
-from ronda_arena.ladder.facts import Over, Seated, Void
+from ronda_arena.ladder.facts import Joined, Over, Seated, Void
 from ronda_arena.ladder.plan import LadderError
 from ronda_arena.ladder.run import MOST_LOST, Run
 from ronda_arena.ladder.store import Store, claim
@@ -196,6 +196,31 @@ def test_bots_that_come_and_go_while_it_runs_are_noticed(store: Store) -> None:
     assert not old.present
     assert running.ladder.pool.met[new.number, old.number] == 0
     assert told(refolded(store)) == told(running.ladder)
+
+
+def test_the_log_says_what_code_played_and_notices_another(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes = {RANDOM.identity: "r", GREEDY.identity: "g", CAREFUL.identity: "g"}
+    monkeypatch.setattr("ronda_arena.ladder.run.code", lambda bot: codes[bot.identity])
+    running = run(store)
+    running.play(Here, 20)
+    greedy, careful = running.ladder.find(GREEDY.identity), running.ladder.find(CAREFUL.identity)
+    assert greedy is not None
+    assert careful is not None
+    assert running.ladder.pool.met[greedy.number, careful.number] == 0
+    joined = [fact for fact in store.facts() if isinstance(fact, Joined)]
+    assert {fact.bot: fact.code for fact in joined} == codes
+    for code, changed in (("", 0), ("g2", 1), ("g2", 1)):
+        codes[GREEDY.identity] = code
+        again = run(store)
+        again.play(Here, again.ladder.games + 10)
+        found = again.ladder.find(GREEDY.identity)
+        assert found is not None
+        assert (found.code, found.changed) == (code or "g", changed)
+        assert told(refolded(store)) == told(again.ladder)
+    joined = [fact for fact in store.facts() if isinstance(fact, Joined)]
+    assert len(joined) == 4  # nothing is written down twice, and what cannot be read is no news
 
 
 def test_only_those_that_are_asked_for_play_and_anchors_always(store: Store) -> None:
