@@ -165,7 +165,9 @@ def test_other_code_under_a_version_is_refused_by_its_name(
     _, report = told(tmp_path / "t")
     listed = json.loads(run("bots", "list", "-o", "json", "--bots-dir", str(home)).stdout)
     installed = {f"{one['name']}@{one['version']}": one["code"] for one in listed["bots"]}
-    assert report["code"] == [{"bot": bot, "code": installed[bot]} for bot in sorted(BOTS)]
+    assert report["code"] == [
+        {"bot": bot, "code": installed[bot], "alike": []} for bot in sorted(BOTS)
+    ]
 
 
 def test_kept_bots_are_not_run_in_the_process_of_a_tournament(

@@ -98,6 +98,7 @@ def sentences(matter: Matter) -> tuple[str, ...]:
         *_seat(matter),
         *_luck(matter.luck),
         *_faults(matter.faults),
+        *_alike(matter.plan),
         *_stop(matter),
         *_so_far(matter),
         _SURE,
@@ -268,6 +269,13 @@ def _faults(faults: Sequence[FaultRow]) -> Iterator[str]:
         games = "1 game" if row.games == 1 else f"{row.games} games"
         lost = sum(row.causes.values())
         yield f"{row.bot} lost {lost} of {games} by a fault of its own: {causes}."
+
+
+def _alike(plan: Plan) -> Iterator[str]:
+    for *others, last in plan.alike:
+        names = f"{', '.join(others)} and {last}"
+        many = words.counted(len(others) + 1, "name")
+        yield f"{names} are the same code under {many}: one bot, though each of them counts here."
 
 
 def _stop(matter: Matter) -> Iterator[str]:

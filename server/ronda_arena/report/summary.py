@@ -120,6 +120,8 @@ class CodeRow:
     bot: str
     code: str
     """The beginning of the SHA-256 of its package or module; empty: nobody knows."""
+    alike: tuple[str, ...]
+    """The others that are the same code to the byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +388,11 @@ def _faults(evidence: Evidence) -> tuple[FaultRow, ...]:
 
 
 def _code(plan: Plan) -> tuple[CodeRow, ...]:
-    return tuple(CodeRow(bot, of[:SHOWN_CODE]) for bot, of in plan.code)
+    group_of = {bot: group for group in plan.alike for bot in group}
+    return tuple(
+        CodeRow(bot, of[:SHOWN_CODE], tuple(one for one in group_of.get(bot, ()) if one != bot))
+        for bot, of in plan.code
+    )
 
 
 def _plan(plan: Plan) -> dict[str, object]:

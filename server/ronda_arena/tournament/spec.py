@@ -129,6 +129,15 @@ class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         return tuple(sorted({member for entrant in self.entrants for member in entrant.members}))
 
     @property
+    def alike(self) -> list[tuple[str, ...]]:
+        """Return the bots that are the same code under several names, those of a code together."""
+        by_code: dict[str, list[str]] = {}
+        for identity, of in self.code:
+            if of:
+                by_code.setdefault(of, []).append(identity)
+        return [tuple(same) for same in by_code.values() if len(same) > 1]
+
+    @property
     def walkover(self) -> float:
         """Return by how many points a game is lost by who does not play it.
 

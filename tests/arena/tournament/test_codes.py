@@ -12,10 +12,12 @@ from tests.arena.tournament import plays
 from tests.bots.plugins import bot_module, install
 
 from ronda_arena.discovery import discover
+from ronda_arena.report.summary import Timing, gather
 from ronda_arena.tournament.codes import BotChangedError, check, noted
 from ronda_arena.tournament.executors import Executor
 from ronda_arena.tournament.executors.here import Here
 from ronda_arena.tournament.executors.processes import Processes
+from ronda_arena.tournament.results import Block, Game
 from ronda_arena.tournament.tasks import Contract
 from ronda_bots.registry import Registry
 
@@ -79,3 +81,28 @@ def test_code_that_is_gone_is_no_code(found: Registry, tmp_path: Path) -> None:
     (tmp_path / "mine_bot.py").unlink()
     with pytest.raises(BotChangedError, match="is now none that can be read"), Here(begun, found):
         pytest.fail("it is seated")
+
+
+def test_bots_of_one_code_are_told_in_the_report_whatever_they_are_called(tmp_path: Path) -> None:
+    for name in ("mine", "yours", "theirs"):
+        source = bot_module("1.0" if name != "theirs" else "1.1")
+        bots = {name: f"{name}_bot:Bot"}
+        install(tmp_path, name, bots, modules={f"{name}_bot": source})
+    registry = Registry((*discover(path=[str(tmp_path)]).bots, *discover().bots), ())
+    with patch.object(plays, "registry", lambda: registry):
+        plan = plays.contract(bots=("yours", "theirs", "mine", "greedy")).plan
+    game = Game(0, 0, 1, (3, 1), 0)
+    blocks = [Block(0, (0, 1), (game, game))]
+    for noted_plan, alike in ((plan, {}), (noted(plan, registry), {"mine@1.0", "yours@1.0"})):
+        report = gather(
+            noted_plan,
+            blocks,
+            verdict=None,
+            state="finished",
+            planned=1,
+            placings=(),
+            timing=Timing(0.0, 0, 0, ()),
+        )
+        told = "mine@1.0 and yours@1.0 are the same code under 2 names: one bot, though each"
+        assert any(one.startswith(told) for one in report.sentences) == bool(alike)
+        assert {row.bot for row in report.code if row.alike} == set(alike)
