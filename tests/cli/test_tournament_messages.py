@@ -21,7 +21,7 @@ from ronda_core.fair import seeded_master
 from ronda_server.tournaments import messages
 from ronda_server.tournaments.book import Row
 
-LOCAL = {"plan", "progress", "timing", "commitment", "course", "ronda"}
+LOCAL = {"plan", "progress", "timing", "commitment", "course", "ronda", "plan_digest", "code"}
 """What a server tells otherwise, or not at all."""
 
 CASES: dict[str, dict[str, Any]] = {
