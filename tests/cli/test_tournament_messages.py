@@ -38,6 +38,18 @@ CASES: dict[str, dict[str, Any]] = {
         "hands": 1,
         "stop": {"sequential": 0.05},
     },
+    "an SPRT": {
+        "bots": ["random", "counter"],
+        "blocks": 200,
+        "hands": 1,
+        "sprt": "0,50",
+    },
+    "an SPRT that goes on": {
+        "bots": ["random", "greedy"],
+        "blocks": 1,
+        "sprt": [-5, 5, 0.1, 0.2],
+        "play": False,
+    },
     "nothing yet": {"bots": ["random", "greedy"], "blocks": 1, "play": False},
 }
 

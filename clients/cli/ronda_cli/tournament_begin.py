@@ -172,6 +172,9 @@ def _said(value: object) -> str:
     if isinstance(value, Stop):
         if value.precision is not None:
             return f"precision {value.precision:g}"
+        if value.sprt is not None:
+            asked = value.sprt
+            return f"sprt {asked.elo0:g},{asked.elo1:g},{asked.alpha:g},{asked.beta:g}"
         return "none" if value.sequential is None else f"sequential {value.sequential:g}"
     if isinstance(value, bool):
         return "on" if value else "off"

@@ -16,8 +16,9 @@ from ronda.v1 import tournament_service_pb2 as pb
 from ronda.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from ronda_arena.clock import Clock
 from ronda_arena.report import summary as report
+from ronda_arena.report.verdict import SprtTold, Verdict
 from ronda_arena.statistics.estimate import Estimate
-from ronda_arena.tournament.spec import Spec
+from ronda_arena.tournament.spec import Spec, Stop
 from ronda_cli import refusal
 from ronda_cli.channel import Target, channel
 from ronda_cli.convert import name_of
@@ -160,9 +161,7 @@ def _asked(spec: Spec) -> tournament_pb2.TournamentSpec:
             _Pb.Pairing(entrants=[spec.bots.index(name_) for name_ in pairing])
             for pairing in spec.pairings
         ],
-        stop=_Pb.StopRule(
-            precision=spec.stop.precision or 0.0, sequential=spec.stop.sequential or 0.0
-        ),
+        stop=_stop_rule(spec.stop),
         rated=spec.rated,
     )
     if spec.clock:
@@ -170,6 +169,15 @@ def _asked(spec: Spec) -> tournament_pb2.TournamentSpec:
         message.clock.per_decision.CopyFrom(_duration(clock.per_decision))
         message.clock.bank.CopyFrom(_duration(clock.bank))
     return message
+
+
+def _stop_rule(stop: Stop) -> tournament_pb2.StopRule:
+    rule = _Pb.StopRule(precision=stop.precision or 0.0, sequential=stop.sequential or 0.0)
+    if stop.sprt is not None:
+        asked = stop.sprt
+        sprt = _Pb.SprtRule(elo0=asked.elo0, elo1=asked.elo1, alpha=asked.alpha, beta=asked.beta)
+        rule.sprt.CopyFrom(sprt)
+    return rule
 
 
 def _duration(seconds: float) -> Duration:
@@ -277,8 +285,13 @@ def _plan(about: tournament_pb2.Tournament, names: Sequence[str]) -> dict[str, o
         "stop": {
             "precision": spec.stop.precision or None,
             "sequential": spec.stop.sequential or None,
+            "sprt": _hypotheses(spec.stop.sprt) if spec.stop.HasField("sprt") else None,
         },
     }
+
+
+def _hypotheses(told: tournament_pb2.SprtRule) -> dict[str, float]:
+    return {"elo0": told.elo0, "elo1": told.elo1, "alpha": told.alpha, "beta": told.beta}
 
 
 def _clock(told: tournament_pb2.TournamentClock) -> str:
@@ -334,10 +347,24 @@ def _faults(row: tournament_pb2.BotFaults) -> report.FaultRow:
     return report.FaultRow(name(row.bot, _WIDE), row.games, dict(causes))
 
 
-def _verdict(told: tournament_pb2.Verdict) -> report.Verdict:
-    return report.Verdict(
+def _verdict(told: tournament_pb2.Verdict) -> Verdict:
+    return Verdict(
         rule=_word(_Pb.Verdict.Rule, told.rule, "RULE_"),
         decision=one_line(told.decision, 2000),
         block=told.block if told.HasField("block") else None,
         estimate=_estimate(told.estimate),
+        sprt=_sprt(told.sprt) if told.HasField("sprt") else None,
+    )
+
+
+def _sprt(told: tournament_pb2.SprtVerdict) -> SprtTold:
+    accepted = {_Pb.SprtVerdict.ACCEPTED_H0: "H0", _Pb.SprtVerdict.ACCEPTED_H1: "H1"}
+    return SprtTold(
+        elo0=told.elo0,
+        elo1=told.elo1,
+        llr=told.llr,
+        lower=told.lower,
+        upper=told.upper,
+        accepted=accepted.get(told.accepted),
+        elo=_estimate(told.elo),
     )

@@ -172,7 +172,9 @@ class _Told:
     def progress(self, standing: Standing) -> None:
         """Tell how far it is, how fast it goes and how long it will take, if it is time to."""
         lost = f", {standing.lost} lost and played again" if standing.lost else ""
-        self._shown.step(standing.blocks, standing.planned, f" ({standing.games} games{lost})")
+        rule = f", {standing.rule}" if standing.rule else ""
+        note = f" ({standing.games} games{lost}{rule})"
+        self._shown.step(standing.blocks, standing.planned, note)
 
     def broken(self, task: Task, fault: Broken) -> None:
         """Tell of a bot's fault."""

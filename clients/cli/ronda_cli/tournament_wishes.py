@@ -86,6 +86,12 @@ _OPTIONS: Final = (
         metavar="ALPHA",
         help="Of two: stop when one is shown to be stronger; wrongly in ALPHA of runs of equals.",
     ),
+    click.option(
+        "--sprt",
+        metavar="ELO0,ELO1[,ALPHA,BETA]",
+        help="Of two: stop when the first is shown to be ELO1 ahead rather than ELO0, or the other"
+        " way round  [errors: 0.05,0.05]",
+    ),
 )
 
 

@@ -18,6 +18,7 @@ from ronda_arena.report import canvas, names, plots, reading, winner, words
 from ronda_arena.report.summary import FaultRow, LuckRow, PairRow, Summary
 from ronda_arena.statistics.estimate import Estimate
 from ronda_arena.tournament.entrants import TEAM
+from ronda_arena.tournament.spec import Stop
 
 MINUS: Final = "\N{MINUS SIGN}"
 MOST_CROSSED: Final = 40
@@ -49,7 +50,7 @@ class Played(msgspec.Struct, frozen=True):
     clock: str | None = None
     isolation: str = ""
     rated: bool = False
-    stop: dict[str, float | None] = {}
+    stop: Stop = Stop()
 
 
 class Drawn(NamedTuple):
@@ -189,11 +190,14 @@ def _clock(clock: str | None) -> str:
 
 
 def _stop(played: Played, unit: str) -> str:
-    asked = {name: limit for name, limit in played.stop.items() if limit is not None}
-    if "sequential" in asked:
-        return f"a sequential test, error {words.share(asked['sequential'])}"
-    if "precision" in asked:
-        within = f"{asked['precision']:g}"
+    asked = played.stop
+    if asked.sprt is not None:
+        errors = f"{words.share(asked.sprt.alpha)} and {words.share(asked.sprt.beta)}"
+        return f"an SPRT, {asked.sprt.elo0:g} or {asked.sprt.elo1:g} Elo, errors {errors}"
+    if asked.sequential is not None:
+        return f"a sequential test, error {words.share(asked.sequential)}"
+    if asked.precision is not None:
+        within = f"{asked.precision:g}"
         noun = "point" if within == "1" else "points"
         return f"when every rating is known to ±{within} {noun} a {unit} or better"
     return "none: all blocks are played"

@@ -8,13 +8,14 @@ from math import floor, log10
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ronda_arena.report import broken, winner, words
+from ronda_arena.report.verdict import SprtTold, Verdict
 from ronda_arena.statistics.estimate import DIGITS, Estimate
 from ronda_arena.statistics.ratings import Strengths
 from ronda_arena.tournament.formats.course import Course
 from ronda_arena.tournament.spec import Plan
 
 if TYPE_CHECKING:  # the summary has the sentences made, so it knows this room
-    from ronda_arena.report.summary import FaultRow, LuckRow, PositionRow, RatingRow, Verdict
+    from ronda_arena.report.summary import FaultRow, LuckRow, PositionRow, RatingRow
 
 MOST: Final = 12
 """Comparisons that are told; the rest is in the table."""
@@ -203,12 +204,27 @@ def _strength(matter: Matter) -> Iterator[str]:
         comparison = Comparison(first, second, verdict.estimate)
         yield compared(comparison, unit, aside, shown=verdict.block is not None)
         return
+    if verdict is not None and verdict.sprt is not None and verdict.sprt.elo.known:
+        yield _in_elo(matter, verdict.sprt.elo)
+        return
     for one in matter.comparisons[:MOST]:
         yield compared(one, unit)
     left = len(matter.comparisons) - MOST
     if left > 0:
         table = "table of pairs" if matter.plan.format == "gauntlet" else "table"
         yield f"The other {left} are in the {table}."
+
+
+def _in_elo(matter: Matter, by: Estimate) -> str:
+    first, second = (entrant.name for entrant in matter.plan.entrants)
+    if limits(by)[0] < 0:
+        first, second, by = second, first, turned(by)
+    value, low, high = (f"{round(number) + 0:d}" for number in limits(by))
+    blocks = words.counted(by.blocks, "block")
+    return (
+        f"In wins {first} is ahead of {second} by {value} Elo (95 %: {low} to {high}; {blocks}), "
+        "which allows for the looks of the stop rule."
+    )
 
 
 def _seat(matter: Matter) -> Iterator[str]:
@@ -291,6 +307,8 @@ def _stop(matter: Matter) -> Iterator[str]:
             f"{stop.sequential:.3g} of such tournaments. What it has decided stands: games that "
             "are over later count for nothing here."
         )
+    elif verdict is not None and verdict.sprt is not None:
+        yield from _sprt(matter, verdict.sprt)
     elif stop.precision is not None:
         from ronda_arena.tournament.stops import FEWEST  # noqa: PLC0415 -- it knows the summary
 
@@ -301,6 +319,19 @@ def _stop(matter: Matter) -> Iterator[str]:
             "whole blocks in the order of the schedule, and not before every entrant has "
             f"{FEWEST}: from fewer an interval is too often too narrow."
         )
+
+
+def _sprt(matter: Matter, told: SprtTold) -> Iterator[str]:
+    asked = matter.plan.stop.sprt
+    assert asked is not None
+    yield (
+        "The SPRT takes of each block, in the order of the schedule, the part of its games that "
+        f"the first entrant won. LLR is {told.llr:.2f}; H0 ({told.elo0:g} Elo) is accepted at "
+        f"{told.lower:.2f} and H1 ({told.elo1:g} Elo) at {told.upper:.2f}. H1 would be accepted in "
+        f"at most about {100 * asked.alpha:g} % of such tournaments if H0 were true, and H0 in at "
+        f"most about {100 * asked.beta:g} % if H1 were. What it has decided stands: games that are "
+        "over later count for nothing here."
+    )
 
 
 def _so_far(matter: Matter) -> Iterator[str]:

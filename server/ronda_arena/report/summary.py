@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from ronda_arena.report import sentences as words
+from ronda_arena.report.verdict import Verdict
 from ronda_arena.statistics import margins, pairs, positions
 from ronda_arena.statistics.estimate import DIGITS, Estimate
 from ronda_arena.statistics.evidence import Evidence
@@ -122,21 +123,6 @@ class CodeRow:
     """The beginning of the SHA-256 of its package or module; empty: nobody knows."""
     alike: tuple[str, ...]
     """The others that are the same code to the byte."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a stop rule decided, once and for all."""
-
-    rule: str
-    """`precision` or `sequential`."""
-    decision: str
-    """In words: what was decided, or that all blocks were played without a decision."""
-    block: int | None
-    """The number, from 0, of the block that decided it, in schedule order; None: no decision."""
-    estimate: Estimate
-    """By how much the first entrant is ahead of the second: of a sequential test the
-    median-unbiased one, with an interval that knows of the looks; else unknown."""
 
 
 @dataclass(frozen=True, slots=True)

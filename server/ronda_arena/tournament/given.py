@@ -10,7 +10,8 @@ from typing import Any, Final
 
 _PATH: Final = re.compile(r"`\$\.([a-z]+)(?:\.([a-z]+))?")
 _UNKNOWN: Final = re.compile(r"unknown field `(.*?)`(?: - at `\$\.([a-z]+)`)?\Z")
-_STOPS: Final = ("precision", "sequential")
+_STOPS: Final = ("precision", "sequential", "sprt")
+_SPRT: Final = ("elo0", "elo1", "alpha", "beta")
 _SECRET: Final = ("seed",)
 _LONGEST: Final = 40
 
@@ -31,9 +32,10 @@ WANTED: Final[Mapping[str, str]] = {
     "isolation": "auto, trusted, process or sandbox",
     "rated": "true or false",
     "luck": "true or false",
-    "stop": "a table with precision or sequential",
+    "stop": "a table with precision, sequential or sprt",
     "precision": "a number of points above 0",
     "sequential": "a number above 0 and below 0.5",
+    "sprt": 'elo0,elo1[,alpha,beta], such as "0,10" or "0,10,0.05,0.05",',
 }
 """What each key takes."""
 
@@ -51,11 +53,25 @@ def whole(values: Mapping[str, Any]) -> dict[str, Any]:
     rule = {name: made.pop(name) for name in _STOPS if name in made}
     if rule and isinstance(made.get("stop", {}), dict):
         made["stop"] = {**made.get("stop", {}), **rule}
+    stop = made.get("stop")
+    if isinstance(stop, dict) and "sprt" in stop:
+        made["stop"] = {**stop, "sprt": _sprt(stop["sprt"])}
     if made.get("format") == "list" and "bots" not in made:
         pairings = made.get("pairings", ())
         if isinstance(pairings, list) and all(isinstance(one, list) for one in pairings):
             made["bots"] = list(dict.fromkeys(name for one in pairings for name in one))
     return made
+
+
+def _sprt(given: object) -> object:
+    """Return the hypotheses of ``0,10,0.05,0.05`` or a list by name; what is neither as it is."""
+    words = given.split(",") if isinstance(given, str) else given
+    if not isinstance(words, list) or not 2 <= len(words) <= len(_SPRT):
+        return given
+    try:
+        return dict(zip(_SPRT, map(float, words), strict=False))
+    except (TypeError, ValueError):
+        return given
 
 
 def problem(error: str, values: Mapping[str, Any]) -> str:

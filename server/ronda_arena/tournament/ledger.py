@@ -6,7 +6,7 @@ number of workers and any interruption, and what ends after a decision changes n
 
 from __future__ import annotations
 
-from ronda_arena.report.summary import Verdict
+from ronda_arena.report.verdict import Verdict
 from ronda_arena.tournament.formats import Encounter, Format, Round, encounter
 from ronda_arena.tournament.results import Block, Game
 from ronda_arena.tournament.spec import Plan
@@ -63,6 +63,11 @@ class Ledger:
     def verdict(self) -> Verdict | None:
         """What the stop rule says; None where there is none."""
         return self._rule.verdict(over=self.over)
+
+    @property
+    def so_far(self) -> str:
+        """How near the stop rule is to a decision, in a few words; empty where it tells none."""
+        return self._rule.so_far
 
     def placings(self) -> tuple[int, ...]:
         """Return the entrants from the first to the last; empty where ratings say it."""

@@ -40,6 +40,8 @@ class Standing(NamedTuple):
     """That were lost by no fault of a bot since this run began; they are played again."""
     twice: int = 0
     """Results that were known when they came, since this run began: they count once."""
+    rule: str = ""
+    """How near the stop rule is to a decision, in a few words; empty where it tells none."""
 
 
 Tell = Callable[[Standing], None]
@@ -91,7 +93,12 @@ class Run:
     def standing(self) -> Standing:
         """How far it has come."""
         return Standing(
-            self.ledger.blocks, self._format.planned, self._games, self._lost, self._twice
+            self.ledger.blocks,
+            self._format.planned,
+            self._games,
+            self._lost,
+            self._twice,
+            self.ledger.so_far,
         )
 
     def play(self, executor: Executor) -> None:

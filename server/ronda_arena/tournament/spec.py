@@ -41,6 +41,17 @@ class SpecError(ValueError):
         """What has to be changed, as a spec calls it."""
 
 
+class Sprt(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Two hypotheses of how many points of Elo the first of two entrants is ahead."""
+
+    elo0: Annotated[float, msgspec.Meta(ge=-600, le=600)]
+    elo1: Annotated[float, msgspec.Meta(ge=-600, le=600)]
+    alpha: Annotated[float, msgspec.Meta(gt=0, lt=0.5)] = 0.05
+    """The chance that the second is accepted where the first is true."""
+    beta: Annotated[float, msgspec.Meta(gt=0, lt=0.5)] = 0.05
+    """The chance that the first is accepted where the second is true."""
+
+
 class Stop(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
     """When to stop before all blocks are played. None of these: play them all."""
 
@@ -49,6 +60,8 @@ class Stop(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_default
     sequential: Annotated[float, msgspec.Meta(gt=0, lt=0.5)] | None = None
     """Of two entrants: stop when one is shown to be stronger. The chance that of two equals one is
     called so, both ways together: 0.05 is usual."""
+    sprt: Sprt | None = None
+    """Of two entrants: stop when one of two hypotheses is accepted."""
 
 
 class Spec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
@@ -299,15 +312,19 @@ def _check_count(spec: Spec, count: int) -> None:
 
 
 def _check_stop(spec: Spec, count: int) -> None:
-    alpha = spec.stop.sequential
-    if alpha is None:
+    alpha, sprt = spec.stop.sequential, spec.stop.sprt
+    if alpha is None and sprt is None:
         return
     if count != 2 or spec.format != "round-robin":
         problem = "a sequential test is about two entrants: name two, or take a precision"
         raise SpecError(problem, "stop")
-    if spec.stop.precision is not None:
-        problem = "a tournament has one stop rule: a precision or a sequential test"
+    if sum(rule is not None for rule in (alpha, sprt, spec.stop.precision)) > 1:
+        problem = "a tournament has one stop rule: a precision, a sequential test or an SPRT"
         raise SpecError(problem, "stop")
+    if sprt is not None and sprt.elo0 >= sprt.elo1:
+        raise SpecError("sprt: elo0 is below elo1, as in 0,10", "stop")
+    if alpha is None:
+        return
     fewest = ceil(log2(2 / alpha))  # all for one of two equals come as rarely as that
     if spec.blocks < fewest:
         problem = f"a sequential test of {alpha:g} can decide nothing before {fewest} blocks"

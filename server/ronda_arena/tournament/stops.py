@@ -11,13 +11,15 @@ from math import ceil, comb
 from statistics import fmean
 from typing import Final, Protocol
 
-from ronda_arena.report.summary import Verdict
+from ronda_arena.report.verdict import SprtTold, Verdict
 from ronda_arena.statistics.estimate import Estimate
 from ronda_arena.statistics.evidence import Evidence
 from ronda_arena.statistics.ratings import Strengths
 from ronda_arena.statistics.sequential import Decision, Finding, Sequential
+from ronda_arena.statistics.sprt import Accepted, Hypotheses, Sprt
+from ronda_arena.tournament import spec
 from ronda_arena.tournament.entrants import sides
-from ronda_arena.tournament.results import Block, margins
+from ronda_arena.tournament.results import Block, margins, shares
 from ronda_arena.tournament.spec import Plan
 
 FEWEST: Final = 30
@@ -40,11 +42,17 @@ class StopRule(Protocol):
     def verdict(self, *, over: bool) -> Verdict | None:
         """Return what was decided; if all is over, also that nothing was; else None."""
 
+    @property
+    def so_far(self) -> str:
+        """How near it is to a decision, in a few words; empty where it has none to tell."""
+
 
 def stop_rule(plan: Plan) -> StopRule:
     """Return the rule of a plan."""
     if plan.stop.sequential is not None:
         return SequentialStop(plan, plan.stop.sequential)
+    if plan.stop.sprt is not None:
+        return SprtStop(plan, plan.stop.sprt)
     if plan.stop.precision is not None:
         return PrecisionStop(plan, plan.stop.precision)
     return PlayAll()
@@ -54,6 +62,7 @@ class PlayAll:
     """Never stop: what there is to say, the report says."""
 
     stopped = False
+    so_far = ""
 
     def add(self, block: Block) -> None:
         """Take a block, and leave it at that."""
@@ -65,6 +74,8 @@ class PlayAll:
 
 class SequentialStop:
     """Stop when one of two entrants is shown to be stronger."""
+
+    so_far = ""
 
     def __init__(self, plan: Plan, alpha: float) -> None:
         self._plan = plan
@@ -105,12 +116,72 @@ class SequentialStop:
         return Verdict("sequential", told, after, self._test.estimate())
 
 
+class SprtStop:
+    """Stop when one of two hypotheses of how far one of two entrants is ahead is accepted."""
+
+    def __init__(self, plan: Plan, asked: spec.Sprt) -> None:
+        self._plan = plan
+        self._asked = Hypotheses(asked.elo0, asked.elo1, asked.alpha, asked.beta)
+        self._test = Sprt(self._asked)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it is decided."""
+        return self._test.accepted is not None
+
+    @property
+    def so_far(self) -> str:
+        """How near it is to a decision."""
+        lower, upper = self._asked.bounds
+        return f"LLR {self._test.llr:.2f} ({lower:.2f}, {upper:.2f})"
+
+    def add(self, block: Block) -> None:
+        """Take the next block of the schedule."""
+        if not self.stopped:
+            _check_turn(block, self._test.blocks)
+            self._test.add(_won(block))
+
+    def verdict(self, *, over: bool) -> Verdict:
+        """Return what was decided, or that it goes on, or that it came to nothing."""
+        test, asked = self._test, self._asked
+        lower, upper = asked.bounds
+        ended = over or self.stopped
+        unknown = Estimate(None, None, None, test.blocks)
+        told = SprtTold(
+            elo0=asked.elo0,
+            elo1=asked.elo1,
+            llr=test.llr,
+            lower=lower,
+            upper=upper,
+            accepted=test.accepted.value if test.accepted else None,
+            elo=test.estimate() if ended else unknown,
+        )
+        block = test.blocks - 1 if self.stopped else None
+        return Verdict("sprt", self._words(over=over), block, unknown, told)
+
+    def _words(self, *, over: bool) -> str:
+        asked = self._asked
+        first, second = (entrant.name for entrant in self._plan.entrants)
+        ahead = f"{first} is ahead of {second} by"
+        match self._test.accepted:
+            case Accepted.H1:
+                return f"H1 is accepted: {ahead} {asked.elo1:g} Elo rather than {asked.elo0:g}"
+            case Accepted.H0:
+                return f"H0 is accepted: {ahead} {asked.elo0:g} Elo rather than {asked.elo1:g}"
+        neither = f"neither H0 ({asked.elo0:g} Elo) nor H1 ({asked.elo1:g} Elo)"
+        if over:
+            return f"all {self._test.blocks} blocks were played, and {neither} was accepted"
+        return f"so far {neither} is accepted"
+
+
 class PrecisionStop:
     """Stop when every entrant's rating in points is known to within so many.
 
     It looks when every pairing has met and every entrant has `FEWEST` blocks, and then each time
     that the number of blocks has grown by a twentieth.
     """
+
+    so_far = ""
 
     def __init__(self, plan: Plan, within: float) -> None:
         self._plan = plan
@@ -212,6 +283,12 @@ def _lead(block: Block, plan: Plan) -> float:
     """Return the mean margin of the plan's first entrant in a block, a hand or a game."""
     at = block.entrants.index(0)
     return fmean(game[at] for game in margins(block)) / plan.hands_a_game
+
+
+def _won(block: Block) -> float:
+    """Return the part of a block's games that the plan's first entrant won, a draw as a half."""
+    at = block.entrants.index(0)
+    return fmean(shares(game, len(block.entrants))[at] for game in block.games)
 
 
 def _check_turn(block: Block, number: int) -> None:

@@ -85,11 +85,21 @@ def _names(pairing: tournament_pb2.Pairing, entrants: list[str]) -> list[str]:
     return [entrants[at] for at in pairing.entrants]
 
 
-def _stop(asked: tournament_pb2.StopRule) -> dict[str, float]:
-    given = {"precision": asked.precision, "sequential": asked.sequential}
-    if not all(map(math.isfinite, given.values())):
+def _stop(asked: tournament_pb2.StopRule) -> dict[str, Any]:
+    given: dict[str, Any] = _given(precision=asked.precision, sequential=asked.sequential)
+    if asked.HasField("sprt"):
+        sprt = asked.sprt
+        elo = {"elo0": sprt.elo0, "elo1": sprt.elo1}
+        given["sprt"] = {**_given(alpha=sprt.alpha, beta=sprt.beta), **elo}
+        _given(**elo)
+    return given
+
+
+def _given(**numbers: float) -> dict[str, float]:
+    """Return those that are not 0, which stands for what was left out."""
+    if not all(map(math.isfinite, numbers.values())):
         raise _refused("stop")
-    return {name: number for name, number in given.items() if number}
+    return {name: number for name, number in numbers.items() if number}
 
 
 def _clock(asked: tournament_pb2.TournamentClock) -> str:

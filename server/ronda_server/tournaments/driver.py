@@ -109,7 +109,7 @@ class _Teller:
 
     def begin(self) -> None:
         """Say where it stands before the first game."""
-        self._link.send(Stood(*self.run.standing))
+        self._link.send(Stood(*self.run.standing[:5]))
         self.report()
 
     def report(self) -> None:
@@ -121,7 +121,7 @@ class _Teller:
         pause = max(_REPORT_SECONDS, _REPORT_PART * (now - began))
         self._next_report = now + pause if told.blocks else 0.0  # the first block is told at once
         self._blocks = told.blocks
-        self._link.send(Stood(*self.run.standing))
+        self._link.send(Stood(*self.run.standing[:5]))
         self._link.send(Reported(told.blocks))
 
     def _step(self, standing: Standing) -> None:
@@ -130,4 +130,4 @@ class _Teller:
             self.report()
         elif now >= self._stood + _STAND_SECONDS:
             self._stood = now
-            self._link.send(Stood(*standing))
+            self._link.send(Stood(*standing[:5]))

@@ -40,6 +40,12 @@ _UNITS: Final = {"hand": _Pb.Standings.UNIT_HAND, "game": _Pb.Standings.UNIT_GAM
 _RULES: Final = {
     "precision": _Pb.Verdict.RULE_PRECISION,
     "sequential": _Pb.Verdict.RULE_SEQUENTIAL,
+    "sprt": _Pb.Verdict.RULE_SPRT,
+}
+_ACCEPTED: Final = {
+    None: _Pb.SprtVerdict.ACCEPTED_UNSPECIFIED,
+    "H0": _Pb.SprtVerdict.ACCEPTED_H0,
+    "H1": _Pb.SprtVerdict.ACCEPTED_H1,
 }
 _ENDS: Final = {
     audience.OVER: TournamentStreamEnded.REASON_OVER,
@@ -114,6 +120,10 @@ def _spec(plan: Plan, name: str) -> tournament_pb2.TournamentSpec:
         message.stop.precision = plan.stop.precision
     if plan.stop.sequential is not None:
         message.stop.sequential = plan.stop.sequential
+    if plan.stop.sprt is not None:
+        asked = plan.stop.sprt
+        rule = _Pb.SprtRule(elo0=asked.elo0, elo1=asked.elo1, alpha=asked.alpha, beta=asked.beta)
+        message.stop.sprt.CopyFrom(rule)
     return message
 
 
@@ -256,6 +266,21 @@ def _verdict(told: Mapping[str, Any] | None) -> tournament_pb2.Verdict | None:
         decision=told["decision"],
         block=told["block"],
         estimate=_estimate(told["estimate"]),
+        sprt=_sprt(told.get("sprt")),  # a report that an older version wrote has none
+    )
+
+
+def _sprt(told: Mapping[str, Any] | None) -> tournament_pb2.SprtVerdict | None:
+    if told is None:
+        return None
+    return _Pb.SprtVerdict(
+        elo0=told["elo0"],
+        elo1=told["elo1"],
+        llr=told["llr"],
+        lower=told["lower"],
+        upper=told["upper"],
+        accepted=_ACCEPTED[told["accepted"]],
+        elo=_estimate(told["elo"]),
     )
 
 

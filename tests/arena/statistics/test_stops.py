@@ -11,7 +11,8 @@ import pytest
 from tests.arena.statistics.blocks_made import block
 from tests.arena.tournament.plans import TABLES, plan
 
-from ronda_arena.report.summary import Timing, Verdict, gather
+from ronda_arena.report.summary import Timing, gather
+from ronda_arena.report.verdict import Verdict
 from ronda_arena.statistics.evidence import Evidence
 from ronda_arena.statistics.ratings import Strengths
 from ronda_arena.tournament.entrants import rotations, sides
@@ -22,6 +23,12 @@ from ronda_arena.tournament.spec import Plan
 from ronda_arena.tournament.stops import FEWEST, PrecisionStop, StopRule, stop_rule
 from ronda_arena.tournament.tasks import Task
 from ronda_core.match import Cause
+
+RULES: list[dict[str, Any]] = [
+    {"sequential": 0.05},
+    {"precision": 0.5},
+    {"sprt": {"elo0": 0, "elo1": 60}},
+]
 
 
 def leads(seed: int, mean: float, blocks: int = 200) -> list[int]:
@@ -93,8 +100,53 @@ def test_where_no_difference_was_shown_all_blocks_were_played() -> None:
     assert verdict.estimate.known
 
 
-@pytest.mark.parametrize("stop", [{"sequential": 0.05}, {"precision": 0.5}])
-def test_late_blocks_change_no_verdict_whatever_they_hold(stop: dict[str, float]) -> None:
+def test_an_sprt_says_how_near_it_is_and_what_it_accepts() -> None:
+    rule = stop_rule(plan(2, blocks=200, hands=1, sprt="0,100"))
+    assert rule.so_far == "LLR 0.00 (-2.94, 2.94)"
+    rule.add(block(0, 3))
+    verdict = rule.verdict(over=False)
+    assert verdict is not None
+    assert verdict.sprt is not None
+    assert verdict.block is None
+    assert not verdict.sprt.elo.known
+    assert 0 < verdict.sprt.llr < verdict.sprt.upper
+    assert rule.so_far.startswith(f"LLR {verdict.sprt.llr:.2f} ")
+    assert "so far neither H0 (0 Elo) nor H1 (100 Elo) is accepted" in verdict.decision
+    neither = rule.verdict(over=True)
+    assert neither is not None
+    assert "all 1 blocks were played" in neither.decision
+    ends: list[tuple[str | None, str]] = []
+    for mean in (3, -3):
+        told = fed(
+            stop_rule(plan(2, blocks=200, hands=1, sprt="0,100")),
+            [block(at, lead) for at, lead in enumerate(leads(7, mean))],
+        )
+        assert told is not None
+        assert told.sprt is not None
+        assert told.block is not None
+        assert told.sprt.elo.blocks == told.block + 1 < 200
+        assert told.sprt.elo.known
+        ends.append((told.sprt.accepted, told.decision))
+    assert ends == [
+        ("H1", "H1 is accepted: bot0@1 is ahead of bot1@1 by 100 Elo rather than 0"),
+        ("H0", "H0 is accepted: bot0@1 is ahead of bot1@1 by 0 Elo rather than 100"),
+    ]
+
+
+def test_an_sprt_takes_the_first_of_the_plan_wherever_it_sits() -> None:
+    made = leads(8, 2)
+    one, other = (
+        fed(
+            stop_rule(plan(2, blocks=200, hands=1, sprt="0,100")),
+            [block(at, lead, first) for at, lead in enumerate(made)],
+        )
+        for first in (0, 1)
+    )
+    assert one == other
+
+
+@pytest.mark.parametrize("stop", RULES)
+def test_late_blocks_change_no_verdict_whatever_they_hold(stop: dict[str, Any]) -> None:
     rule = stop_rule(plan(2, blocks=400, hands=1, stop=stop))
     made = [block(at, lead) for at, lead in enumerate(leads(3, 3, 400))]
     verdict = fed(rule, made)
@@ -107,9 +159,9 @@ def test_late_blocks_change_no_verdict_whatever_they_hold(stop: dict[str, float]
     assert rule.verdict(over=True) == verdict
 
 
-@pytest.mark.parametrize("stop", [{"sequential": 0.05}, {"precision": 0.5}])
+@pytest.mark.parametrize("stop", RULES)
 def test_a_run_that_resumes_after_any_block_comes_to_the_same_verdict(
-    stop: dict[str, float],
+    stop: dict[str, Any],
 ) -> None:
     asked = plan(2, blocks=400, hands=1, stop=stop)
     made = [block(at, lead) for at, lead in enumerate(leads(4, 3, 400))]
@@ -124,10 +176,10 @@ def test_a_run_that_resumes_after_any_block_comes_to_the_same_verdict(
         assert fed(resumed, made[so_far:]) == verdict
 
 
-@pytest.mark.parametrize("stop", [{"sequential": 0.05}, {"precision": 0.5}])
+@pytest.mark.parametrize("stop", RULES)
 @pytest.mark.parametrize("ahead", [1, 8, 100])
 def test_in_whatever_order_games_end_the_verdict_is_the_same(
-    stop: dict[str, float], ahead: int
+    stop: dict[str, Any], ahead: int
 ) -> None:
     asked = plan(2, blocks=400, hands=1, stop=stop)
     made = [block(at, lead) for at, lead in enumerate(leads(5, 3, 400))]
@@ -146,8 +198,8 @@ def test_in_whatever_order_games_end_the_verdict_is_the_same(
     assert ledger.blocks == ledger.verdict.estimate.blocks
 
 
-@pytest.mark.parametrize("stop", [{"sequential": 0.05}, {"precision": 0.5}])
-def test_a_block_out_of_turn_is_refused(stop: dict[str, float]) -> None:
+@pytest.mark.parametrize("stop", RULES)
+def test_a_block_out_of_turn_is_refused(stop: dict[str, Any]) -> None:
     rule = stop_rule(plan(2, stop=stop))
     rule.add(block(0, 1))
     with pytest.raises(ValueError, match="block 1 of the schedule comes before block 2"):

@@ -363,6 +363,7 @@ class StopRule(_message.Message):
 
     PRECISION_FIELD_NUMBER: _builtins.int
     SEQUENTIAL_FIELD_NUMBER: _builtins.int
+    SPRT_FIELD_NUMBER: _builtins.int
     precision: _builtins.float
     """Stop when every rating is known to within so many points: half of its interval.
 
@@ -374,19 +375,67 @@ class StopRule(_message.Message):
 
     0 means no such rule.
     """
+    @_builtins.property
+    def sprt(self) -> Global___SprtRule:
+        """Of two entrants: stop when one of two hypotheses of how far the first is ahead is accepted.
+
+        Unset means no such rule.
+        """
+
     def __init__(
         self,
         *,
         precision: _builtins.float = ...,
         sequential: _builtins.float = ...,
+        sprt: Global___SprtRule | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["sprt", b"sprt"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["precision", b"precision", "sequential", b"sequential"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["precision", b"precision", "sequential", b"sequential", "sprt", b"sprt"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___StopRule: _TypeAlias = StopRule  # noqa: Y015
+
+@_typing.final
+class SprtRule(_message.Message):
+    """Two hypotheses of how many points of Elo the first of two entrants is ahead: an SPRT."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ELO0_FIELD_NUMBER: _builtins.int
+    ELO1_FIELD_NUMBER: _builtins.int
+    ALPHA_FIELD_NUMBER: _builtins.int
+    BETA_FIELD_NUMBER: _builtins.int
+    elo0: _builtins.float
+    """The first: from -600 to 600, and below `elo1`."""
+    elo1: _builtins.float
+    """The second: from -600 to 600."""
+    alpha: _builtins.float
+    """The chance that the second is accepted where the first is true: under 0.5.
+
+    0 means 0.05.
+    """
+    beta: _builtins.float
+    """The chance that the first is accepted where the second is true: under 0.5.
+
+    0 means 0.05.
+    """
+    def __init__(
+        self,
+        *,
+        elo0: _builtins.float = ...,
+        elo1: _builtins.float = ...,
+        alpha: _builtins.float = ...,
+        beta: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alpha", b"alpha", "beta", b"beta", "elo0", b"elo0", "elo1", b"elo1"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SprtRule: _TypeAlias = SprtRule  # noqa: Y015
 
 @_typing.final
 class TournamentProgress(_message.Message):
@@ -931,6 +980,8 @@ class Verdict(_message.Message):
         """Ratings as sure as was asked."""
         RULE_SEQUENTIAL: Verdict._Rule.ValueType  # 2
         """One of two is shown to be stronger."""
+        RULE_SPRT: Verdict._Rule.ValueType  # 3
+        """One of two hypotheses of how far the first is ahead is accepted."""
 
     class Rule(_Rule, metaclass=_RuleEnumTypeWrapper):
         """Which rule."""
@@ -940,11 +991,14 @@ class Verdict(_message.Message):
     """Ratings as sure as was asked."""
     RULE_SEQUENTIAL: Verdict.Rule.ValueType  # 2
     """One of two is shown to be stronger."""
+    RULE_SPRT: Verdict.Rule.ValueType  # 3
+    """One of two hypotheses of how far the first is ahead is accepted."""
 
     RULE_FIELD_NUMBER: _builtins.int
     DECISION_FIELD_NUMBER: _builtins.int
     BLOCK_FIELD_NUMBER: _builtins.int
     ESTIMATE_FIELD_NUMBER: _builtins.int
+    SPRT_FIELD_NUMBER: _builtins.int
     rule: Global___Verdict.Rule.ValueType
     """Which rule."""
     decision: _builtins.str
@@ -958,6 +1012,13 @@ class Verdict(_message.Message):
     def estimate(self) -> Global___Estimate:
         """By how much the first entrant is ahead of the second, with the looks of the rule allowed for."""
 
+    @_builtins.property
+    def sprt(self) -> Global___SprtVerdict:
+        """How an SPRT stands, also while it goes on.
+
+        Unset for other rules.
+        """
+
     def __init__(
         self,
         *,
@@ -965,16 +1026,91 @@ class Verdict(_message.Message):
         decision: _builtins.str = ...,
         block: _builtins.int | None = ...,
         estimate: Global___Estimate | None = ...,
+        sprt: Global___SprtVerdict | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_block", b"_block", "block", b"block", "estimate", b"estimate"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_block", b"_block", "block", b"block", "estimate", b"estimate", "sprt", b"sprt"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_block", b"_block", "block", b"block", "decision", b"decision", "estimate", b"estimate", "rule", b"rule"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_block", b"_block", "block", b"block", "decision", b"decision", "estimate", b"estimate", "rule", b"rule", "sprt", b"sprt"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__block: _TypeAlias = _typing.Literal["block"]  # noqa: Y015
     _WhichOneofArgType__block: _TypeAlias = _typing.Literal["_block", b"_block"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__block) -> _WhichOneofReturnType__block | None: ...
 
 Global___Verdict: _TypeAlias = Verdict  # noqa: Y015
+
+@_typing.final
+class SprtVerdict(_message.Message):
+    """How an SPRT stands: how many points of Elo the first of two entrants is ahead."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    class _Accepted:
+        ValueType = _typing.NewType("ValueType", _builtins.int)
+        V: _TypeAlias = ValueType  # noqa: Y015
+
+    class _AcceptedEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[SprtVerdict._Accepted.ValueType], _builtins.type):
+        DESCRIPTOR: _descriptor.EnumDescriptor
+        ACCEPTED_UNSPECIFIED: SprtVerdict._Accepted.ValueType  # 0
+        """Neither, yet or in all blocks."""
+        ACCEPTED_H0: SprtVerdict._Accepted.ValueType  # 1
+        """The difference is `elo0` rather than `elo1`."""
+        ACCEPTED_H1: SprtVerdict._Accepted.ValueType  # 2
+        """The difference is `elo1` rather than `elo0`."""
+
+    class Accepted(_Accepted, metaclass=_AcceptedEnumTypeWrapper):
+        """Which of two hypotheses is accepted."""
+
+    ACCEPTED_UNSPECIFIED: SprtVerdict.Accepted.ValueType  # 0
+    """Neither, yet or in all blocks."""
+    ACCEPTED_H0: SprtVerdict.Accepted.ValueType  # 1
+    """The difference is `elo0` rather than `elo1`."""
+    ACCEPTED_H1: SprtVerdict.Accepted.ValueType  # 2
+    """The difference is `elo1` rather than `elo0`."""
+
+    ELO0_FIELD_NUMBER: _builtins.int
+    ELO1_FIELD_NUMBER: _builtins.int
+    LLR_FIELD_NUMBER: _builtins.int
+    LOWER_FIELD_NUMBER: _builtins.int
+    UPPER_FIELD_NUMBER: _builtins.int
+    ACCEPTED_FIELD_NUMBER: _builtins.int
+    ELO_FIELD_NUMBER: _builtins.int
+    elo0: _builtins.float
+    """The difference of the first hypothesis."""
+    elo1: _builtins.float
+    """The difference of the second hypothesis."""
+    llr: _builtins.float
+    """The logarithm of how much likelier the second makes what was seen than the first."""
+    lower: _builtins.float
+    """The `llr` at which the first is accepted."""
+    upper: _builtins.float
+    """The `llr` at which the second is accepted."""
+    accepted: Global___SprtVerdict.Accepted.ValueType
+    """Which is accepted."""
+    @_builtins.property
+    def elo(self) -> Global___Estimate:
+        """By how many points of Elo the first entrant is ahead, with the looks of the rule allowed for.
+
+        Without an interval while the test goes on.
+        """
+
+    def __init__(
+        self,
+        *,
+        elo0: _builtins.float = ...,
+        elo1: _builtins.float = ...,
+        llr: _builtins.float = ...,
+        lower: _builtins.float = ...,
+        upper: _builtins.float = ...,
+        accepted: Global___SprtVerdict.Accepted.ValueType = ...,
+        elo: Global___Estimate | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["elo", b"elo"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepted", b"accepted", "elo", b"elo", "elo0", b"elo0", "elo1", b"elo1", "llr", b"llr", "lower", b"lower", "upper", b"upper"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SprtVerdict: _TypeAlias = SprtVerdict  # noqa: Y015
 
 @_typing.final
 class TournamentGame(_message.Message):

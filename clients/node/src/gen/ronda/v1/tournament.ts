@@ -207,6 +207,32 @@ export interface StopRule {
    * 0 means no such rule.
    */
   sequential: number;
+  /**
+   * Of two entrants: stop when one of two hypotheses of how far the first is ahead is accepted.
+   *
+   * Unset means no such rule.
+   */
+  sprt: SprtRule | undefined;
+}
+
+/** Two hypotheses of how many points of Elo the first of two entrants is ahead: an SPRT. */
+export interface SprtRule {
+  /** The first: from -600 to 600, and below `elo1`. */
+  elo0: number;
+  /** The second: from -600 to 600. */
+  elo1: number;
+  /**
+   * The chance that the second is accepted where the first is true: under 0.5.
+   *
+   * 0 means 0.05.
+   */
+  alpha: number;
+  /**
+   * The chance that the first is accepted where the second is true: under 0.5.
+   *
+   * 0 means 0.05.
+   */
+  beta: number;
 }
 
 /** How far a tournament has come. */
@@ -443,7 +469,15 @@ export interface Verdict {
     | number
     | undefined;
   /** By how much the first entrant is ahead of the second, with the looks of the rule allowed for. */
-  estimate: Estimate | undefined;
+  estimate:
+    | Estimate
+    | undefined;
+  /**
+   * How an SPRT stands, also while it goes on.
+   *
+   * Unset for other rules.
+   */
+  sprt: SprtVerdict | undefined;
 }
 
 /** Which rule. */
@@ -453,6 +487,40 @@ export enum Verdict_Rule {
   PRECISION = 1,
   /** SEQUENTIAL - One of two is shown to be stronger. */
   SEQUENTIAL = 2,
+  /** SPRT - One of two hypotheses of how far the first is ahead is accepted. */
+  SPRT = 3,
+}
+
+/** How an SPRT stands: how many points of Elo the first of two entrants is ahead. */
+export interface SprtVerdict {
+  /** The difference of the first hypothesis. */
+  elo0: number;
+  /** The difference of the second hypothesis. */
+  elo1: number;
+  /** The logarithm of how much likelier the second makes what was seen than the first. */
+  llr: number;
+  /** The `llr` at which the first is accepted. */
+  lower: number;
+  /** The `llr` at which the second is accepted. */
+  upper: number;
+  /** Which is accepted. */
+  accepted: SprtVerdict_Accepted;
+  /**
+   * By how many points of Elo the first entrant is ahead, with the looks of the rule allowed for.
+   *
+   * Without an interval while the test goes on.
+   */
+  elo: Estimate | undefined;
+}
+
+/** Which of two hypotheses is accepted. */
+export enum SprtVerdict_Accepted {
+  /** UNSPECIFIED - Neither, yet or in all blocks. */
+  UNSPECIFIED = 0,
+  /** H0 - The difference is `elo0` rather than `elo1`. */
+  H0 = 1,
+  /** H1 - The difference is `elo1` rather than `elo0`. */
+  H1 = 2,
 }
 
 /** One game of a block that is over. */
@@ -1015,7 +1083,7 @@ export const TournamentClock: MessageFns<TournamentClock> = {
 };
 
 function createBaseStopRule(): StopRule {
-  return { precision: 0, sequential: 0 };
+  return { precision: 0, sequential: 0, sprt: undefined };
 }
 
 export const StopRule: MessageFns<StopRule> = {
@@ -1025,6 +1093,9 @@ export const StopRule: MessageFns<StopRule> = {
     }
     if (message.sequential !== 0) {
       writer.uint32(17).double(message.sequential);
+    }
+    if (message.sprt !== undefined) {
+      SprtRule.encode(message.sprt, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -1058,6 +1129,14 @@ export const StopRule: MessageFns<StopRule> = {
             message.sequential = reader.double();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.sprt = SprtRule.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1077,6 +1156,98 @@ export const StopRule: MessageFns<StopRule> = {
     const message = createBaseStopRule();
     message.precision = object.precision ?? 0;
     message.sequential = object.sequential ?? 0;
+    message.sprt = (object.sprt !== undefined && object.sprt !== null) ? SprtRule.fromPartial(object.sprt) : undefined;
+    return message;
+  },
+};
+
+function createBaseSprtRule(): SprtRule {
+  return { elo0: 0, elo1: 0, alpha: 0, beta: 0 };
+}
+
+export const SprtRule: MessageFns<SprtRule> = {
+  encode(message: SprtRule, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.elo0 !== 0) {
+      writer.uint32(9).double(message.elo0);
+    }
+    if (message.elo1 !== 0) {
+      writer.uint32(17).double(message.elo1);
+    }
+    if (message.alpha !== 0) {
+      writer.uint32(25).double(message.alpha);
+    }
+    if (message.beta !== 0) {
+      writer.uint32(33).double(message.beta);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SprtRule {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSprtRule();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 9) {
+              break;
+            }
+
+            message.elo0 = reader.double();
+            continue;
+          }
+          case 2: {
+            if (tag !== 17) {
+              break;
+            }
+
+            message.elo1 = reader.double();
+            continue;
+          }
+          case 3: {
+            if (tag !== 25) {
+              break;
+            }
+
+            message.alpha = reader.double();
+            continue;
+          }
+          case 4: {
+            if (tag !== 33) {
+              break;
+            }
+
+            message.beta = reader.double();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SprtRule>): SprtRule {
+    return SprtRule.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SprtRule>): SprtRule {
+    const message = createBaseSprtRule();
+    message.elo0 = object.elo0 ?? 0;
+    message.elo1 = object.elo1 ?? 0;
+    message.alpha = object.alpha ?? 0;
+    message.beta = object.beta ?? 0;
     return message;
   },
 };
@@ -2318,7 +2489,7 @@ export const FaultCount: MessageFns<FaultCount> = {
 };
 
 function createBaseVerdict(): Verdict {
-  return { rule: 0, decision: "", block: undefined, estimate: undefined };
+  return { rule: 0, decision: "", block: undefined, estimate: undefined, sprt: undefined };
 }
 
 export const Verdict: MessageFns<Verdict> = {
@@ -2334,6 +2505,9 @@ export const Verdict: MessageFns<Verdict> = {
     }
     if (message.estimate !== undefined) {
       Estimate.encode(message.estimate, writer.uint32(34).fork()).join();
+    }
+    if (message.sprt !== undefined) {
+      SprtVerdict.encode(message.sprt, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -2383,6 +2557,14 @@ export const Verdict: MessageFns<Verdict> = {
             message.estimate = Estimate.decode(reader, reader.uint32());
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.sprt = SprtVerdict.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2406,6 +2588,136 @@ export const Verdict: MessageFns<Verdict> = {
     message.estimate = (object.estimate !== undefined && object.estimate !== null)
       ? Estimate.fromPartial(object.estimate)
       : undefined;
+    message.sprt = (object.sprt !== undefined && object.sprt !== null)
+      ? SprtVerdict.fromPartial(object.sprt)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseSprtVerdict(): SprtVerdict {
+  return { elo0: 0, elo1: 0, llr: 0, lower: 0, upper: 0, accepted: 0, elo: undefined };
+}
+
+export const SprtVerdict: MessageFns<SprtVerdict> = {
+  encode(message: SprtVerdict, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.elo0 !== 0) {
+      writer.uint32(9).double(message.elo0);
+    }
+    if (message.elo1 !== 0) {
+      writer.uint32(17).double(message.elo1);
+    }
+    if (message.llr !== 0) {
+      writer.uint32(25).double(message.llr);
+    }
+    if (message.lower !== 0) {
+      writer.uint32(33).double(message.lower);
+    }
+    if (message.upper !== 0) {
+      writer.uint32(41).double(message.upper);
+    }
+    if (message.accepted !== 0) {
+      writer.uint32(48).int32(message.accepted);
+    }
+    if (message.elo !== undefined) {
+      Estimate.encode(message.elo, writer.uint32(58).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SprtVerdict {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSprtVerdict();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 9) {
+              break;
+            }
+
+            message.elo0 = reader.double();
+            continue;
+          }
+          case 2: {
+            if (tag !== 17) {
+              break;
+            }
+
+            message.elo1 = reader.double();
+            continue;
+          }
+          case 3: {
+            if (tag !== 25) {
+              break;
+            }
+
+            message.llr = reader.double();
+            continue;
+          }
+          case 4: {
+            if (tag !== 33) {
+              break;
+            }
+
+            message.lower = reader.double();
+            continue;
+          }
+          case 5: {
+            if (tag !== 41) {
+              break;
+            }
+
+            message.upper = reader.double();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.accepted = reader.int32() as any;
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.elo = Estimate.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SprtVerdict>): SprtVerdict {
+    return SprtVerdict.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SprtVerdict>): SprtVerdict {
+    const message = createBaseSprtVerdict();
+    message.elo0 = object.elo0 ?? 0;
+    message.elo1 = object.elo1 ?? 0;
+    message.llr = object.llr ?? 0;
+    message.lower = object.lower ?? 0;
+    message.upper = object.upper ?? 0;
+    message.accepted = object.accepted ?? 0;
+    message.elo = (object.elo !== undefined && object.elo !== null) ? Estimate.fromPartial(object.elo) : undefined;
     return message;
   },
 };
