@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 _PATH: Final = re.compile(r"`\$\.([a-z]+)(?:\.([a-z]+))?")
-_UNKNOWN: Final = re.compile(r"unknown field `(.*?)`(?: - at `\$\.([a-z]+)`)?\Z")
+_UNKNOWN: Final = re.compile(r"unknown field `(.*?)`(?: - at `\$\.([a-z.]+)`)?\Z")
 _STOPS: Final = ("precision", "sequential", "sprt")
 _SPRT: Final = ("elo0", "elo1", "alpha", "beta")
 _SECRET: Final = ("seed",)
@@ -76,7 +76,8 @@ def _sprt(given: object) -> object:
 
 def problem(error: str, values: Mapping[str, Any]) -> str:
     """Return in words what msgspec finds wrong with the values."""
-    if unknown := _UNKNOWN.search(error):
+    unknown = _UNKNOWN.search(error)
+    if unknown and "." not in (unknown[2] or ""):  # what is deeper is written as one value
         name, table = unknown.groups()
         return _unknown(name, f"{table}." if table else "", _STOPS if table else WANTED)
     if "missing required field" in error:

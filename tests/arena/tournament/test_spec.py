@@ -24,7 +24,7 @@ def test_a_value_that_is_none_is_told_with_its_key_and_what_it_takes(key: str) -
         of({**TWO, key: {"no": ["value"]}})
     told = str(raised.value)
     if key == "stop":
-        assert told == "there is no stop.no: known are precision, sequential"
+        assert told == "there is no stop.no: known are precision, sequential, sprt"
     else:
         assert told.startswith(f"{key}: {given.WANTED[key]} is expected")
         assert ("value" in told) == (key != "seed")
