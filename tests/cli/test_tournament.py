@@ -339,3 +339,31 @@ def test_without_a_seed_the_commitment_is_told_first_and_kept(run: Run, tmp_path
     # Two tournaments without a seed are told apart, and go on as themselves.
     again = play(run, tmp_path / "t", "--bots=random,greedy", "--rules=arabic", "--blocks=1", HERE)
     assert again.exit_code == 0
+
+
+def test_owners_are_named_by_a_flag_or_a_file_and_stay_as_they_are(
+    run: Run, tmp_path: Path
+) -> None:
+    asked = ("--bots=random,greedy", "--rules=arabic", "--blocks=1", "--seed=1", HERE)
+    out = f"--out={tmp_path / 't'}"
+    for wrong, words in (
+        ("--owner=nobody=ann", "owners: nobody is none of the bots"),
+        ("--owner=random", "--owner random: BOT=OWNER is expected"),
+    ):
+        refused = run("tournament", "run", *asked, out, wrong)
+        assert refused.exit_code == 2
+        assert words in refused.stderr
+    assert not (tmp_path / "t").exists()
+    spec = tmp_path / "t.toml"
+    spec.write_text('owners = { random = "ann", greedy = "ann" }')
+    done = run("tournament", "run", str(spec), *asked, out, "-o", "json")
+    assert done.exit_code == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["plan"]["owners"] == [["greedy@1.0.0", "ann"], ["random@1.0.0", "ann"]]
+    assert told["helped"] == []
+    refused = run("tournament", "run", *asked, out, "--owner=random=ann")
+    assert refused.exit_code == 2
+    assert "the owners were others" in refused.stderr
+    refused = run("tournament", "run", *asked[:1], "--server=127.0.0.1:1", "--owner=random=ann")
+    assert refused.exit_code == 2
+    assert "--owner is for what is played here" in refused.stderr

@@ -21,7 +21,17 @@ from ronda_core.fair import seeded_master
 from ronda_server.tournaments import messages
 from ronda_server.tournaments.book import Row
 
-LOCAL = {"plan", "progress", "timing", "commitment", "course", "ronda", "plan_digest", "code"}
+LOCAL = {
+    "plan",
+    "progress",
+    "timing",
+    "commitment",
+    "course",
+    "ronda",
+    "plan_digest",
+    "code",
+    "helped",
+}
 """What a server tells otherwise, or not at all."""
 
 CASES: dict[str, dict[str, Any]] = {

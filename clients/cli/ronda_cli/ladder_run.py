@@ -58,13 +58,7 @@ _DECIDED: Final = (
     show_default=True,
     help="Whose ratings are pinned, at what was measured or at RATING; empty: nobody's.",
 )
-@click.option(
-    "--owner",
-    "owners",
-    multiple=True,
-    metavar="BOT=OWNER",
-    help="Bots of one owner never meet. May be given again  [default: each its own]",
-)
+@wishes.owners("Bots of one owner never meet.")
 @click.option("--name", default="ladder", show_default=True, help="The ladder's id.")
 @click.option("--clock", metavar="SECONDS[+BANK]", help="Time for a decision, and a bank a match.")
 @click.option(
@@ -102,7 +96,7 @@ def run(
     hands: int | None,
     bots: str | None,
     anchors: str,
-    owners: tuple[str, ...],
+    owners: dict[str, str],
     name: str,
     clock: str | None,
     isolation: str,
@@ -134,9 +128,8 @@ def run(
     where = places.place_of(executor, workers, scheduler)
     table = wishes.wished(rules, players, target, hands)
     given = wishes.given(_DECIDED)
-    owned = dict(_owner(one) for one in owners)
     words = [f"--bots={bots}"] if bots else []
-    words += [f"--owner={one}" for one in owners]
+    words += [f"--owner={bot}={owner}" for bot, owner in owners.items()]
     words += [*where.words, *options.bots_dir_again()]
     again = out.command("ronda", "ladder", "run", "--dir", folder, *words)
 
@@ -165,7 +158,7 @@ def run(
                     kept,
                     find,
                     wanted=_listed(bots or ""),
-                    owners=owned,
+                    owners=owners,
                     tell=progress.step,
                     look_every=look_every,
                     patience=stall,
@@ -240,10 +233,3 @@ def _identity(name: str, registry: Registry) -> str:
 
 def _listed(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
-
-
-def _owner(text: str) -> tuple[str, str]:
-    bot, given, owner = text.partition("=")
-    if not (bot and given and owner):
-        raise click.UsageError(f"--owner {text}: BOT=OWNER is expected")
-    return bot, owner

@@ -161,6 +161,8 @@ def _changed(name: str, then: object, now: object) -> str:
     """Say what was decided otherwise, in the words of the flags."""
     if name == "pairings":
         return "the pairings were others"
+    if name == "owners":
+        return "the owners were others"
     if name == "seeded":
         return f"there was {'a' if then else 'no'} seed and now there is {'one' if now else 'none'}"
     return f"{_FLAGS.get(name, name)} was {_said(then)} and is now {_said(now)}"

@@ -38,6 +38,8 @@ def create(server: str, key_file: str | None, wanted: Spec, output: str, plain: 
         raise click.UsageError("--seed is for what is played here: a server deals from its secret")
     if wanted.isolation != "auto" or not wanted.luck:
         raise click.UsageError("--isolation and --no-luck are for what is played here, with --out")
+    if wanted.owners:
+        raise click.UsageError("--owner is for what is played here, with --out")
     request_id = new_request_id()
     where, key = target(server), _key(key_file)
     patience = Patience()

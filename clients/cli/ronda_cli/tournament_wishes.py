@@ -69,6 +69,7 @@ _OPTIONS: Final = (
         default=None,
         help="Sandbox everybody, and say in the records that it counts.",
     ),
+    wishes.owners("Whose a bot is: what one does for another of its owner is told."),
     click.option(
         "--luck/--no-luck",
         default=None,
@@ -138,7 +139,7 @@ def more_blocks(file: str | None, asked: dict[str, Any]) -> int | None:
 
 
 def _flags(asked: dict[str, Any]) -> dict[str, Any]:
-    given = {name: value for name, value in asked.items() if value is not None}
+    given = {name: value for name, value in asked.items() if value not in (None, {})}
     if form := given.pop("form", None):
         given["format"] = form
     if bots := given.pop("bots", None):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
 import click
 
 from ronda_core.rules import MAX_LENGTH, PRESETS, RulesError, Settings, settings
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 _FLAGS: Final = {"rules": "--rules", "players": "--players", "target": "--target"}
 DEFAULT_BOT: Final = "careful"
@@ -26,6 +28,25 @@ hands: Final = click.option(
     type=click.IntRange(1, MAX_LENGTH),
     help="Play so many hands instead, without a target.",
 )
+
+
+def owners(why: str) -> Callable[[_F], _F]:
+    """Return the option `--owner`, which comes as owners by bot; `why` says what it is for."""
+    return click.option(
+        "--owner",
+        "owners",
+        multiple=True,
+        metavar="BOT=OWNER",
+        callback=lambda _, __, given: dict(map(_owner, given)),
+        help=f"{why} May be given again  [default: each its own]",
+    )
+
+
+def _owner(text: str) -> tuple[str, str]:
+    bot, given, owner = text.partition("=")
+    if not (bot and given and owner):
+        raise click.UsageError(f"--owner {text}: BOT=OWNER is expected")
+    return bot, owner
 
 
 pace: Final = click.option(

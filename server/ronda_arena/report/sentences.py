@@ -16,6 +16,7 @@ from ronda_arena.tournament.spec import Plan
 
 if TYPE_CHECKING:  # the summary has the sentences made, so it knows this room
     from ronda_arena.report.summary import FaultRow, LuckRow, PositionRow, RatingRow
+    from ronda_arena.report.who import HelpRow
 
 MOST: Final = 12
 """Comparisons that are told; the rest is in the table."""
@@ -86,6 +87,7 @@ class Matter(NamedTuple):
     placings: Sequence[str] = ()
     course: Course | None = None
     ratings: Sequence[RatingRow] = ()
+    helped: Sequence[HelpRow] = ()
 
 
 def sentences(matter: Matter) -> tuple[str, ...]:
@@ -98,7 +100,8 @@ def sentences(matter: Matter) -> tuple[str, ...]:
         *_strength(matter),
         *_seat(matter),
         *_luck(matter.luck),
-        *_faults(matter.faults),
+        *_faults(matter.faults, matter.plan.players),
+        *_helped(matter.helped),
         *_alike(matter.plan),
         *_stop(matter),
         *_so_far(matter),
@@ -276,7 +279,7 @@ def _luck(luck: LuckRow) -> Iterator[str]:
     yield text + "."
 
 
-def _faults(faults: Sequence[FaultRow]) -> Iterator[str]:
+def _faults(faults: Sequence[FaultRow], players: int) -> Iterator[str]:
     guilty = [row for row in faults if row.causes]
     if not guilty:
         yield "No bot lost a game by a fault of its own."
@@ -285,6 +288,20 @@ def _faults(faults: Sequence[FaultRow]) -> Iterator[str]:
         games = "1 game" if row.games == 1 else f"{row.games} games"
         lost = sum(row.causes.values())
         yield f"{row.bot} lost {lost} of {games} by a fault of its own: {causes}."
+    if guilty and players == 3:
+        yield (
+            "Of three the one who breaks off a game has lost it; the two others have half a win"
+            " each, and neither has beaten the other."
+        )
+
+
+def _helped(helped: Sequence[HelpRow]) -> Iterator[str]:
+    for row in helped:
+        games = words.counted(row.games, "game")
+        yield (
+            f"{row.bot} broke off {games} in which {row.helped} was ahead, and both are of"
+            f" {row.owner}: such games say nothing of how strong {row.helped} is."
+        )
 
 
 def _alike(plan: Plan) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from ronda_arena.report import sentences as words
+from ronda_arena.report import who
 from ronda_arena.report.verdict import Verdict
 from ronda_arena.statistics import margins, pairs, positions
 from ronda_arena.statistics.estimate import DIGITS, Estimate
@@ -18,7 +19,7 @@ from ronda_arena.statistics.evidence import Evidence
 from ronda_arena.statistics.ratings import Strengths
 from ronda_arena.tournament.formats.course import Course
 from ronda_arena.tournament.results import Block
-from ronda_arena.tournament.spec import SHOWN_CODE, Plan
+from ronda_arena.tournament.spec import Plan
 
 THOUGHT_CLASSES: Final = tuple(
     round(digit * 10.0**power, 6) for power in range(-5, 2) for digit in (1.0, 2.0, 5.0)
@@ -115,17 +116,6 @@ class FaultRow:
 
 
 @dataclass(frozen=True, slots=True)
-class CodeRow:
-    """What a bot is by its code, as it was when the tournament began."""
-
-    bot: str
-    code: str
-    """The beginning of the SHA-256 of its package or module; empty: nobody knows."""
-    alike: tuple[str, ...]
-    """The others that are the same code to the byte."""
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """How the margins stood after so many blocks: for the picture of progress."""
 
@@ -196,7 +186,9 @@ class Summary:
     """Of Swiss and knockout: what the rounds came to."""
     ronda: str = ""
     """The version of ronda that counted."""
-    code: tuple[CodeRow, ...] = ()
+    helped: tuple[who.HelpRow, ...] = ()
+    """Where one owner has several bots."""
+    code: tuple[who.CodeRow, ...] = ()
     """By bot; empty where nobody has looked."""
     plan_digest: str = ""
     """The SHA-256 of the plan, in hex: told when it was begun, and again when blocks were added."""
@@ -231,7 +223,7 @@ def gather(
     met = pairs.margins(evidence, strengths.kinds, strengths.taken)
     luck = _luck(evidence, strengths)
     places = _positions(evidence, strengths)
-    faults = _faults(evidence)
+    faults, helped = _faults(evidence), who.helped(evidence, plan)
     names = [entrant.name for entrant in plan.entrants]
     placed = tuple(names[at] for at in placings)
     order = [names.index(row.entrant) for row in ratings if row.blocks]
@@ -268,6 +260,7 @@ def gather(
                 placings=placed,
                 course=course,
                 ratings=ratings,
+                helped=helped,
             )
         ),
         placings=placed,
@@ -276,7 +269,8 @@ def gather(
         commitment=commitment,
         course=course,
         ronda=version("ronda"),
-        code=_code(plan),
+        helped=helped,
+        code=who.codes(plan),
         plan_digest=plan.digest,
     )
 
@@ -370,14 +364,6 @@ def _faults(evidence: Evidence) -> tuple[FaultRow, ...]:
             {str(cause): times for cause, times in sorted(evidence.faults.get(bot, {}).items())},
         )
         for bot in sorted(evidence.bot_games)
-    )
-
-
-def _code(plan: Plan) -> tuple[CodeRow, ...]:
-    group_of = {bot: group for group in plan.alike for bot in group}
-    return tuple(
-        CodeRow(bot, of[:SHOWN_CODE], tuple(one for one in group_of.get(bot, ()) if one != bot))
-        for bot, of in plan.code
     )
 
 

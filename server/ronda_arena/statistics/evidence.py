@@ -92,6 +92,8 @@ class Evidence:
     bot_blocks: Counter[str] = field(default_factory=Counter)
     bot_games: Counter[str] = field(default_factory=Counter)
     faults: dict[str, Counter[Cause]] = field(default_factory=dict)
+    helped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Games by the bot that broke them off and a bot of those that the record calls the winners."""
     _rows: dict[Kind, int] = field(default_factory=dict)
     _table: Whole = field(init=False)
     _products: tuple[tuple[int, int], ...] = field(init=False)
@@ -182,6 +184,7 @@ class Evidence:
                 self.scores[block.entrants[guilty]].faults += 1
                 bot = seats(table, game.rotation, self.players)[game.fault.seat]
                 self.faults.setdefault(bot, Counter())[game.fault.cause] += 1
+                self._help(bot, table, game)
             for at, part in zip(block.entrants, parts, strict=True):
                 score = self.scores[at]
                 score.won += part == 1
@@ -192,6 +195,13 @@ class Evidence:
                 score.won += lead > 0
                 score.drawn += lead == 0
                 score.lost += lead < 0
+
+    def _help(self, bot: str, table: Sequence[Entrant], game: Game) -> None:
+        """Count whom it helped that a bot broke off a game."""
+        for at, entrant in enumerate(table):
+            if side(at, game.rotation, self.sides) == game.winner:
+                for member in entrant.members:
+                    self.helped[bot, member] += member != bot
 
     def kinds(self) -> Kinds:
         """Return the sums as arrays, in an order that does not depend on that of the blocks."""
@@ -286,10 +296,9 @@ def _upper(size: int) -> tuple[tuple[int, int], ...]:
 def _lead(game: Game, i: int, j: int, parts: Sequence[float], guilty: int | None) -> float:
     """Return what is positive if the first of two in a game ended ahead of the second.
 
-    Of two that is the winner; of three the one with more points, and who forfeits is last.
+    Of two that is the winner; of three the one with more points. Who forfeits is last, and of the
+    two others neither is ahead.
     """
-    if len(parts) == 2:
+    if len(parts) == 2 or guilty is not None:
         return parts[i] - parts[j]
-    if guilty in (i, j):
-        return 1.0 if guilty == j else -1.0
     return game.scores[side(i, game.rotation, 3)] - game.scores[side(j, game.rotation, 3)]

@@ -31,6 +31,7 @@ WANTED: Final[Mapping[str, str]] = {
     "clock": 'seconds a decision, such as 0.5, or with a bank, "0.5+10"',
     "isolation": "auto, trusted, process or sandbox",
     "rated": "true or false",
+    "owners": 'a table of bots and who owns them, such as { mine = "ann" }',
     "luck": "true or false",
     "stop": "a table with precision, sequential or sprt",
     "precision": "a number of points above 0",

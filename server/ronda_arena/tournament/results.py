@@ -96,16 +96,19 @@ def guilty_entrant(game: Game, count: int) -> int:
 def shares(game: Game, count: int) -> tuple[float, ...]:
     """Return what each entrant has of the win: 1 of one's own, an equal part of a draw.
 
-    Of three a draw is between those with the most points; who forfeited has no part of it.
+    Of three a draw is between those with the most points. Who forfeits has no part of a win, and
+    the others have equal ones: of three neither has beaten the other, since when a game is broken
+    off is for the one to choose who breaks it off.
     """
-    if game.winner is not None:
+    if game.fault is not None:
+        guilty = game.fault.seat % count  # at four seats partners sit opposite each other
+        by_side = [float(at != guilty) / (count - 1) for at in range(count)]
+    elif game.winner is not None:
         by_side = [float(at == game.winner) for at in range(count)]
     else:
-        guilty = game.fault.seat % count if game.fault else None
-        among = [at for at in range(count) if at != guilty]
-        best = max(game.scores[at] for at in among)
-        leading = [at for at in among if game.scores[at] == best]
-        by_side = [float(at in leading) / len(leading) for at in range(count)]
+        best = max(game.scores)
+        leading = [score == best for score in game.scores]
+        by_side = [float(leads) / sum(leading) for leads in leading]
     return _by_entrant(by_side, game.rotation, count)
 
 

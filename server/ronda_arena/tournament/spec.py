@@ -91,6 +91,8 @@ class Spec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_default
     """As ``0.5+10``: seconds a decision and a bank a match."""
     isolation: Isolation = "auto"
     rated: bool = False
+    owners: dict[str, str] = {}
+    """Who owns bots, by their names or name@version; who is not named owns itself."""
     luck: bool = True
     """Play each deal with a reference bot too, to tell what was luck."""
     stop: Stop = Stop()
@@ -125,6 +127,8 @@ class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     stop: Stop
     code: tuple[tuple[str, str], ...] = ()
     """The digests of the bots' code by identity, sorted; empty where nobody has looked."""
+    owners: tuple[tuple[str, str], ...] = ()
+    """Of those bots whose owner was named, by identity, sorted."""
 
     @property
     def digest(self) -> str:
@@ -246,11 +250,23 @@ def plan(spec: Spec, identity: Callable[[str], str], token: Callable[[], str]) -
         luck=spec.luck,
         stop=spec.stop,
     )
+    made = msgspec.structs.replace(made, owners=_owners(spec, made.roster))
     if spec.seed is None:
         return msgspec.structs.replace(made, id=f"{made.id}-{token()}")
     if spec.name is None:
         return msgspec.structs.replace(made, id=f"{made.id}-{_digest(made)}")
     return made
+
+
+def _owners(spec: Spec, roster: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    named = {bot: {bot, bot.partition("@")[0]} for bot in roster}
+    unknown = [name for name in spec.owners if not any(name in names for names in named.values())]
+    if unknown:
+        raise SpecError(f"owners: {unknown[0]} is none of the bots", "owners")
+    found = [
+        (bot, max(names & spec.owners.keys(), key=len, default="")) for bot, names in named.items()
+    ]
+    return tuple((bot, spec.owners[name]) for bot, name in found if name)
 
 
 def _digest(plan: Plan) -> str:

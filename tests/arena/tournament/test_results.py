@@ -80,14 +80,17 @@ def test_nobody_gains_by_a_forfeit(block: Block) -> None:
 
 
 @given(blocks())
-def test_a_win_is_shared_out_whole_and_the_guilty_have_no_part_of_a_draw(block: Block) -> None:
+def test_a_win_is_shared_out_whole_and_the_guilty_have_no_part_of_it(block: Block) -> None:
     for one in block.games:
         count = len(block.entrants)
         drawn = replace(one, winner=None)
         for told in (shares(one, count), shares(drawn, count)):
             assert sum(told) == pytest.approx(1)
         if one.fault is not None:
-            assert shares(drawn, count)[guilty_entrant(one, count)] == 0
+            guilty = guilty_entrant(one, count)
+            told = shares(one, count)
+            assert told[guilty] == 0
+            assert {told[at] for at in range(count) if at != guilty} == {1 / (count - 1)}
 
 
 @pytest.mark.parametrize(
