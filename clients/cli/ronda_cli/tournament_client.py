@@ -20,6 +20,7 @@ from ronda_arena.report.verdict import SprtTold, Verdict
 from ronda_arena.statistics.estimate import Estimate
 from ronda_arena.tournament.spec import Spec, Stop
 from ronda_cli import refusal
+from ronda_cli import tournament_rounds as rounds
 from ronda_cli.channel import Target, channel
 from ronda_cli.convert import name_of
 from ronda_cli.text import name, one_line
@@ -43,6 +44,14 @@ class Far(NamedTuple):
     games: int
     lost: int
     sequence: int
+    planned_games: int | None = None
+    games_a_second: float = 0.0
+    """0: not known."""
+    left: float | None = None
+    """Seconds, if it goes on like that."""
+    state: str = ""
+    problem: str = ""
+    """Why it is halted."""
 
 
 class Stands(NamedTuple):
@@ -103,13 +112,13 @@ class TournamentClient:
                 break
         return found
 
-    async def standing(self, tournament_id: str) -> report.Summary:
-        """Return what a tournament has come to."""
+    async def standing(self, tournament_id: str) -> Stands:
+        """Return what a tournament has come to, and how far it is."""
         asked = pb.GetTournamentRequest(tournament_id=tournament_id)
         about = (await self._call(self._stub.GetTournament, asked)).tournament
         request = pb.GetStandingsRequest(tournament_id=tournament_id, include_pairs=True)
         answer = await self._call(self._stub.GetStandings, request)
-        return _summary(answer.standings, about)
+        return Stands(_far(about.progress), _summary(answer.standings, about))
 
     async def records(self, tournament_id: str) -> AsyncIterator[bytes]:
         """Yield the records of all games that are told by now, in schedule order."""
@@ -199,6 +208,9 @@ def _about(told: tournament_pb2.Tournament) -> Data:
         "blocks": far.blocks,
         "planned": far.planned,
         "games": far.games,
+        "planned_games": far.planned_games,
+        "games_a_second": round(far.games_a_second, 3) if far.games_a_second else None,
+        "seconds_left": None if far.left is None else round(far.left),
         "commitment": name(told.commitment, _WIDE),
         "problem": _word(_Pb.Tournament.Problem, told.problem, "PROBLEM_") if told.problem else "",
     }
@@ -213,8 +225,18 @@ def _word(kind: Any, number: int, prefix: str) -> str:
 
 
 def _far(told: tournament_pb2.TournamentProgress) -> Far:
-    planned = told.planned_blocks if told.HasField("planned_blocks") else None
-    return Far(told.blocks, planned, told.games, told.lost_games, told.sequence)
+    return Far(
+        blocks=told.blocks,
+        planned=told.planned_blocks if told.HasField("planned_blocks") else None,
+        games=told.games,
+        lost=told.lost_games,
+        sequence=told.sequence,
+        planned_games=told.planned_games if told.HasField("planned_games") else None,
+        games_a_second=told.games_per_second,
+        left=told.remaining.ToMicroseconds() / 1e6 if told.HasField("remaining") else None,
+        state=_word(_Pb.Tournament.State, told.state, "STATE_") if told.state else "",
+        problem=_word(_Pb.Tournament.Problem, told.problem, "PROBLEM_") if told.problem else "",
+    )
 
 
 def _news(message: pb.WatchTournamentResponse, about: tournament_pb2.Tournament) -> News | None:
@@ -259,7 +281,10 @@ def _summary(told: tournament_pb2.Standings, about: tournament_pb2.Tournament) -
         sentences=tuple(one_line(sentence, 2000) for sentence in told.sentences)
         or (f"It is {state}: no block is over yet, and there is nothing to say.",),
         placings=tuple(_named(at, names) for at in told.placings),
-        timing=report.Timing(told.seconds, told.lost_games, told.late_games, ()),
+        timing=report.Timing(
+            told.seconds, told.lost_games, told.late_games, rounds.thoughts(told.thoughts)
+        ),
+        course=rounds.course(told.course, names) if told.HasField("course") else None,
         entrants=tuple(names),
         commitment=name(about.commitment, _WIDE),
     )

@@ -24,12 +24,18 @@ from ronda_cli.tournament_client import Alive, Ends, Far, Stands, TournamentClie
 from ronda_cli.updates import RefusedError
 
 if TYPE_CHECKING:
-    from ronda_arena.report.summary import Summary
     from ronda_arena.tournament.spec import Spec
 
 T = TypeVar("T")
 
 _LISTED: Final = 50
+_HALTED: Final = {
+    "bot_missing": "one of its bots is not installed any more",
+    "isolation": "the server cannot run its bots as it has to",
+    "workers": "games are lost one after the other, by no fault of a bot",
+    "storage": "what is played cannot be stored",
+}
+"""Why a tournament is halted, by the name of the problem."""
 
 
 def create(server: str, key_file: str | None, wanted: Spec, output: str, plain: bool) -> None:
@@ -66,21 +72,24 @@ def watch(
         raise
     except KeyboardInterrupt:
         raise Interrupted(again) from None
-    summary = _ask(where, "", lambda client: client.standing(tournament))
-    tournament_told.tell(summary, output, plain)
+    stands = _ask(where, "", lambda client: client.standing(tournament))
+    tournament_told.tell(stands.summary, output, plain)
 
 
 def show(server: str, tournament: str, records: str | None, output: str, plain: bool) -> None:
     """Tell how a tournament of a server stands."""
     where = target(server)
 
-    async def ask(client: TournamentClient) -> Summary:
-        summary = await client.standing(tournament)
+    async def ask(client: TournamentClient) -> Stands:
+        stands = await client.standing(tournament)
         if records is not None:
             await _write(client, tournament, Path(records))
-        return summary
+        return stands
 
-    tournament_told.tell(_ask(where, "", ask), output, plain)
+    far, summary = _ask(where, "", ask)
+    if far.state in ("waiting", "running", "halted"):
+        out.note(f"{tournament} is {_state(far)}: {_how_far(far)}")
+    tournament_told.tell(summary, output, plain)
 
 
 def show_all(server: str, output: str) -> None:
@@ -122,8 +131,8 @@ async def _write(client: TournamentClient, tournament: str, path: Path) -> None:
 
 async def _follow(client: TournamentClient, tournament: str) -> None:
     """Tell how far it is until it is over, over any number of streams."""
-    patience, progress = Patience(), out.Progress("blocks", paced=True)
-    after, lost = 0, False
+    patience, progress = Patience(), out.Progress("blocks")
+    after, lost, state = 0, False, ""
     try:
         while True:
             problem = Refusal(grpc.StatusCode.UNAVAILABLE, "", "the stream ends again and again")
@@ -143,6 +152,7 @@ async def _follow(client: TournamentClient, tournament: str) -> None:
                             break
                         if not isinstance(news, Alive):
                             after = _tell(progress, news, after)
+                            state = _tell_state(progress, tournament, news, state)
             except (StopAsyncIteration, TimeoutError):
                 pass  # it broke off without a word: see below
             except RefusedError as error:
@@ -161,9 +171,40 @@ async def _follow(client: TournamentClient, tournament: str) -> None:
 def _tell(progress: out.Progress, news: Far | Stands, after: int) -> int:
     """Tell how far it is; return the number of the last standings that were seen."""
     far = news.far if isinstance(news, Stands) else news
-    lost = f", {far.lost} lost and played again" if far.lost else ""
-    progress.step(far.blocks, far.planned, f" ({far.games} games{lost})")
+    progress.step(far.blocks, far.planned, f" ({_games(far)})")
     return far.sequence if isinstance(news, Stands) else after
+
+
+def _tell_state(progress: out.Progress, tournament: str, news: Far | Stands, before: str) -> str:
+    """Say it when a tournament is halted, and when it goes on; return where it stands."""
+    far = news.far if isinstance(news, Stands) else news
+    if isinstance(news, Stands) or far.state == before:  # standings do not say why
+        return before
+    if far.state == "halted" or before == "halted":
+        progress.close()
+        out.note(f"{tournament} is {_state(far)}")
+    return far.state
+
+
+def _state(far: Far) -> str:
+    if far.state != "halted":
+        return far.state
+    why = _HALTED.get(far.problem, far.problem or "it cannot be played for now")
+    return f"halted ({why}); the server tries again by itself"
+
+
+def _how_far(far: Far) -> str:
+    of = f" of {far.planned}" if far.planned else ""
+    return f"{far.blocks}{of} blocks ({_games(far)})"
+
+
+def _games(far: Far) -> str:
+    """Say how many games are over, how fast it goes and how long it will take."""
+    of = f" of {far.planned_games}" if far.planned_games else ""
+    lost = f", {far.lost} lost and played again" if far.lost else ""
+    pace = f", {far.games_a_second:.3g} a second" if far.games_a_second else ""
+    left = "" if far.left is None else f", {out.duration(far.left)} left"
+    return f"{far.games}{of} games{lost}{pace}{left}"
 
 
 def _key(key_file: str | None) -> str:

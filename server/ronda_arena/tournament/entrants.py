@@ -65,6 +65,13 @@ def rotations(entrants: Sequence[Entrant], players: int) -> int:
     return players
 
 
+def games_of_each(entrants: Sequence[Entrant], players: int) -> int:
+    """Return how many games every block of these has, whoever meets; 0 where that differs."""
+    counts = {rotations([entrant], players) for entrant in entrants}
+    mixed = sum(len(entrant.members) > 1 for entrant in entrants)
+    return max(counts) if len(counts) == 1 or len(entrants) - mixed == 1 else 0
+
+
 def seats(entrants: Sequence[Entrant], rotation: int, players: int) -> tuple[str, ...]:
     """Return the identities by seat of one game."""
     count = len(entrants)

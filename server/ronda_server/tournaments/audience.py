@@ -12,6 +12,9 @@ OVER: Final = "over"
 CANCELLED: Final = "cancelled"
 DRAINING: Final = "draining"
 
+HALTED: Final = "halted"
+"""The state of a tournament that cannot be played for now."""
+
 
 class Standing(NamedTuple):
     """What a tournament has come to, with the number of it."""
@@ -48,6 +51,7 @@ class Audience:
         self.sequence = 1
         """The number of the last standing."""
         self.progress = Progress()
+        self.state = ""
         self.ending = ""
         """Why it is over, once its last standing is there: `over` or `cancelled`."""
         self._draining = False
@@ -73,14 +77,19 @@ class Audience:
         finally:
             self._watchers.discard(watcher)
 
+    @property
+    def _now(self) -> tuple[Progress, str]:
+        return self.progress, self.state
+
     async def _follow(self, watcher: Watcher, after: int) -> AsyncIterator[Update]:
         seen = after if after <= self.sequence else 0
-        moved = self.progress
+        moved: tuple[Progress, str] | None = self._now
         if seen == self.sequence:
             yield Quiet(seen)
+            moved = None if self.state == HALTED else moved  # who has seen all may not know that
         while True:
             if seen < self.sequence:
-                seen, moved = self.sequence, self.progress
+                seen, moved = self.sequence, self._now
                 yield Standing(seen)
             elif self.ending:
                 yield Ended(self.ending, seen)
@@ -88,8 +97,8 @@ class Audience:
             elif self._draining:
                 yield Ended(DRAINING, seen)
                 return
-            elif moved != self.progress:
-                moved = self.progress
-                yield Moved(moved)
+            elif moved != self._now:
+                moved = self._now
+                yield Moved(self.progress)
             elif not await watcher.rest(HEARTBEAT_SECONDS):
                 yield Quiet(seen)

@@ -236,7 +236,7 @@ class Hall:
         """Let a tournament be played when there is room."""
         if one.over or self._host.draining or one in self._waiting or one.id in self._playing:
             return
-        one.state, one.problem = WAITING, ""
+        one.become(WAITING)
         self._waiting.append(one)
         self._next()
 
@@ -279,7 +279,8 @@ class Hall:
         if self._host.draining or one.over:
             return None
         heard: asyncio.Queue[Told] = asyncio.Queue()
-        one.state, one.stood = RUNNING, None
+        one.become(RUNNING)
+        one.stood = None
         self._count()
         one.drive = drive = Drive(orders, heard.put_nowait)
         drive.done.add_done_callback(lambda _: heard.put_nowait(_GONE))
@@ -323,7 +324,7 @@ class Hall:
             return
         problem, words = said if isinstance(said, Halted) else ("workers", "drivers end at once")
         _log.error("tournament halted", tournament=one.id, problem=problem, words=words)
-        one.state, one.problem = HALTED, problem
+        one.become(HALTED, problem)
         self._count()
         self._later(lambda: self._wait(one))
 

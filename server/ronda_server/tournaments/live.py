@@ -6,15 +6,17 @@ import asyncio
 from typing import Final
 
 from ronda.v1.tournament_pb2 import Standings
-from ronda_server.tournaments.audience import CANCELLED, OVER, Audience
+from ronda_server.tournaments.audience import CANCELLED, HALTED, OVER, Audience
 from ronda_server.tournaments.book import Progress, Row, before_the_first
 from ronda_server.tournaments.drive import Drive
 from ronda_server.tournaments.folder import Report
+from ronda_server.tournaments.pace import Pace
 from ronda_server.tournaments.told import Stood
 
 WAITING: Final = "waiting"
 RUNNING: Final = "running"
-HALTED: Final = "halted"
+
+__all__ = ["HALTED", "RUNNING", "WAITING", "Tournament"]
 
 Shown = tuple[int, str, Standings]
 """Standings, and of which number and state they are."""
@@ -31,8 +33,11 @@ class Tournament:
         """Why it is halted: `bot_missing`, `isolation`, `workers` or `storage`."""
         self.audience = Audience()
         self.audience.progress = row.progress or before_the_first(row.plan)
+        self.audience.state = self.state
         self.told: Report | None = None
         """The last report."""
+        self.pace = Pace()
+        """How fast the driver of this moment is."""
         self.drive: Drive | None = None
         self.stood: Stood | None = None
         """What its driver has said last of how far it is."""
@@ -62,8 +67,16 @@ class Tournament:
         """How many blocks the last report counts; the games of these can be seen."""
         return int(self.told["blocks"]) if self.told else 0
 
+    def become(self, state: str, problem: str = "") -> None:
+        """Wait, run or be halted from now on, and tell."""
+        self.state, self.problem = state, problem
+        self.audience.state = state
+        self.pace = Pace()
+        self.audience.wake()
+
     def stand(self, stood: Stood) -> None:
         """Take in how far it is, and tell."""
+        self.pace.step(stood.blocks, stood.games)
         self.stood = stood
         self.audience.progress = Progress(*stood[:4])
         self.audience.wake()
@@ -80,7 +93,8 @@ class Tournament:
 
     def close(self, row: Row) -> None:
         """Take in how it ended, and tell."""
-        self.row, self.state, self.problem, self.drive = row, row.state, "", None
+        self.row, self.drive = row, None
+        self.become(row.state)
         if row.progress:
             self.audience.progress = row.progress
         self.audience.sequence = 2 + self.counted

@@ -11,9 +11,10 @@ from ronda.v1 import match_pb2, tournament_pb2
 from ronda.v1.match_service_pb2 import Heartbeat
 from ronda.v1.tournament_service_pb2 import TournamentStreamEnded, WatchTournamentResponse
 from ronda_arena.clock import Clock
+from ronda_arena.tournament.entrants import games_of_each
 from ronda_arena.tournament.spec import Plan
 from ronda_server import convert
-from ronda_server.tournaments import audience
+from ronda_server.tournaments import audience, rounds
 from ronda_server.tournaments.book import Progress, Row, before_the_first
 from ronda_server.tournaments.folder import Listed, Report
 from ronda_server.tournaments.live import Tournament
@@ -74,8 +75,8 @@ def stored(row: Row) -> tournament_pb2.Tournament:
 
 def tournament(one: Tournament) -> tournament_pb2.Tournament:
     """Return a tournament as it stands."""
-    sequence = one.audience.sequence
-    message = _tournament(one.row, one.state, one.audience.progress, sequence)
+    message = _tournament(one.row, one.state, one.audience.progress, one.audience.sequence)
+    message.progress.CopyFrom(far(one, one.audience.progress))
     if one.problem:
         message.problem = _PROBLEMS[one.problem]
     return message
@@ -89,7 +90,7 @@ def _tournament(
         state=_STATES[state],
         spec=_spec(row.plan, row.name),
         create_time=convert.timestamp(row.created),
-        progress=_progress(progress, sequence),
+        progress=_progress(row.plan, state, progress, sequence),
         commitment=row.commitment,
     )
     if row.ended:
@@ -133,13 +134,30 @@ def _duration(seconds: float) -> Duration:
     return made
 
 
-def _progress(told: Progress, sequence: int) -> tournament_pb2.TournamentProgress:
+def far(one: Tournament, progress: Progress) -> tournament_pb2.TournamentProgress:
+    """Return how far a tournament is, how fast it goes and how long it will take."""
+    message = _progress(one.row.plan, one.state, progress, one.audience.sequence)
+    if one.problem:
+        message.problem = _PROBLEMS[one.problem]
+    message.games_per_second = one.pace.games_a_second
+    left = one.pace.left(progress.planned)
+    if left is not None:
+        message.remaining.CopyFrom(_duration(left))
+    return message
+
+
+def _progress(
+    plan: Plan, state: str, told: Progress, sequence: int
+) -> tournament_pb2.TournamentProgress:
+    each = games_of_each(plan.entrants, plan.players)
     return _Pb.TournamentProgress(
         blocks=told.blocks,
         planned_blocks=told.planned,
         games=told.games,
         lost_games=told.lost,
         sequence=sequence,
+        planned_games=told.planned * each if told.planned is not None and each else None,
+        state=_STATES[state],
     )
 
 
@@ -158,23 +176,24 @@ def standings(one: Tournament, *, pairs: bool) -> tournament_pb2.Standings:
     names = [entrant.name for entrant in one.row.plan.entrants]
     if one.told is None:
         return _Pb.Standings(
-            progress=_progress(one.audience.progress, sequence),
+            progress=_progress(one.row.plan, one.state, one.audience.progress, sequence),
             state=_STATES[one.state],
             entrants=names,
             unit=_UNITS[one.row.plan.unit],
         )
-    return reported(one.told, names, one.state, sequence, pairs=pairs)
+    return reported(one.told, one.row.plan, one.state, sequence, pairs=pairs)
 
 
 def reported(
-    told: Report, names: list[str], state: str, sequence: int, *, pairs: bool
+    told: Report, plan: Plan, state: str, sequence: int, *, pairs: bool
 ) -> tournament_pb2.Standings:
-    """Return what a report tells; entrants are places in `names`."""
+    """Return what a report of this plan tells."""
+    names = [entrant.name for entrant in plan.entrants]
     place = {name: at for at, name in enumerate(names)}
     timing = told["timing"]
     progress = Progress(told["blocks"], told["planned"], told["games"], timing["lost"])
     return _Pb.Standings(
-        progress=_progress(progress, sequence),
+        progress=_progress(plan, state, progress, sequence),
         state=_STATES[state],
         entrants=names,
         unit=_UNITS[told["unit"]],
@@ -203,6 +222,8 @@ def reported(
         late_games=timing["late"],
         lost_games=timing["lost"],
         seconds=timing["seconds"],
+        course=rounds.course(told.get("course"), place),
+        thoughts=[rounds.thoughts(row) for row in timing["thoughts"]],
     )
 
 
@@ -311,7 +332,7 @@ def frame(one: Tournament, update: audience.Update, now: int) -> WatchTournament
         case audience.Standing():
             message.standings.CopyFrom(brief(one))
         case audience.Moved(progress):
-            message.progress.CopyFrom(_progress(progress, one.audience.sequence))
+            message.progress.CopyFrom(far(one, progress))
         case audience.Quiet(sequence):
             message.heartbeat.CopyFrom(Heartbeat(sequence=sequence))
         case audience.Ended(why, sequence):

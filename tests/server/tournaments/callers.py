@@ -164,9 +164,7 @@ def local(contract: Contract, registry: Registry, where: Path) -> tuple[Any, lis
 
 def as_served(report: Any, contract: Contract, sequence: int) -> tournament_pb2.Standings:
     """Return the standings that a report has to be served as."""
-    names = [entrant.name for entrant in contract.plan.entrants]
-    state = report["state"]
-    return messages.reported(report, names, state, sequence, pairs=True)
+    return messages.reported(report, contract.plan, report["state"], sequence, pairs=True)
 
 
 def timeless(standings: tournament_pb2.Standings) -> tournament_pb2.Standings:
@@ -175,6 +173,7 @@ def timeless(standings: tournament_pb2.Standings) -> tournament_pb2.Standings:
     told.CopyFrom(standings)
     told.seconds = 0
     told.lost_games = told.progress.lost_games = 0
+    del told.thoughts[:]
     return told
 
 

@@ -10,6 +10,7 @@ from tests.server.tables import until
 from ronda_server.tournaments import audience as audiences
 from ronda_server.tournaments.audience import Audience, Ended, Moved, Quiet, Standing, Update
 from ronda_server.tournaments.book import Progress
+from ronda_server.tournaments.pace import Pace
 
 
 def stood(audience: Audience, sequence: int, games: int = 0) -> None:
@@ -54,6 +55,35 @@ async def test_progress_is_told_between_standings() -> None:
     assert await next_of(stream) == Moved(Progress(2, None, 9, 0))
     stood(audience, 4, games=10)
     assert await next_of(stream) == Standing(4)
+
+
+async def test_a_change_of_state_is_told_though_no_game_is_over() -> None:
+    audience = Audience()
+    stood(audience, 3, games=8)
+    audience.state = "running"
+    stream = audience.watch(3)
+    assert await next_of(stream) == Quiet(3)
+    audience.state = audiences.HALTED
+    audience.wake()
+    assert await next_of(stream) == Moved(audience.progress)
+    late = audience.watch(3)  # who has seen all standings has not seen that
+    assert [await next_of(late) for _ in range(2)] == [Quiet(3), Moved(audience.progress)]
+    audience.state = "running"
+    audience.wake()
+    assert await next_of(stream) == Moved(audience.progress)
+
+
+def test_a_pace_is_that_of_the_driver_from_its_first_word_on() -> None:
+    times = iter((10.0, 14.0))
+    pace = Pace(lambda: next(times))
+    assert (pace.games_a_second, pace.left(50)) == (0.0, None)
+    pace.step(20, 41)
+    assert (pace.games_a_second, pace.left(50)) == (0.0, None)
+    pace.step(30, 61)
+    assert pace.games_a_second == pytest.approx(5)
+    assert pace.left(50) == pytest.approx(8)
+    assert pace.left(None) is None
+    assert pace.left(30) == 0
 
 
 async def test_a_quiet_stream_gives_a_sign_of_life(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -448,6 +448,11 @@ class TournamentProgress(_message.Message):
     GAMES_FIELD_NUMBER: _builtins.int
     LOST_GAMES_FIELD_NUMBER: _builtins.int
     SEQUENCE_FIELD_NUMBER: _builtins.int
+    PLANNED_GAMES_FIELD_NUMBER: _builtins.int
+    GAMES_PER_SECOND_FIELD_NUMBER: _builtins.int
+    REMAINING_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    PROBLEM_FIELD_NUMBER: _builtins.int
     blocks: _builtins.int
     """Blocks that count: whole, and all before them too."""
     planned_blocks: _builtins.int
@@ -461,6 +466,27 @@ class TournamentProgress(_message.Message):
     """Games that were lost by no fault of a bot since the server began with it, and are played again."""
     sequence: _builtins.int
     """The number of what is told here: it grows with the blocks and with the end."""
+    planned_games: _builtins.int
+    """Games that there will be, if no rule stops it before.
+
+    Unset where that depends on results or on who meets whom.
+    """
+    games_per_second: _builtins.float
+    """Games that are over in a second, since the server began with it.
+
+    0 while it is not played, and until there is something to say.
+    """
+    state: Global___Tournament.State.ValueType
+    """Where the tournament stands."""
+    problem: Global___Tournament.Problem.ValueType
+    """Why it is halted."""
+    @_builtins.property
+    def remaining(self) -> _duration_pb2.Duration:
+        """How long it will take, if it goes on like that and no rule stops it before.
+
+        Unset where that cannot be said.
+        """
+
     def __init__(
         self,
         *,
@@ -469,14 +495,24 @@ class TournamentProgress(_message.Message):
         games: _builtins.int = ...,
         lost_games: _builtins.int = ...,
         sequence: _builtins.int = ...,
+        planned_games: _builtins.int | None = ...,
+        games_per_second: _builtins.float = ...,
+        remaining: _duration_pb2.Duration | None = ...,
+        state: Global___Tournament.State.ValueType = ...,
+        problem: Global___Tournament.Problem.ValueType = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_planned_blocks", b"_planned_blocks", "planned_blocks", b"planned_blocks"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_planned_blocks", b"_planned_blocks", "_planned_games", b"_planned_games", "planned_blocks", b"planned_blocks", "planned_games", b"planned_games", "remaining", b"remaining"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_planned_blocks", b"_planned_blocks", "blocks", b"blocks", "games", b"games", "lost_games", b"lost_games", "planned_blocks", b"planned_blocks", "sequence", b"sequence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_planned_blocks", b"_planned_blocks", "_planned_games", b"_planned_games", "blocks", b"blocks", "games", b"games", "games_per_second", b"games_per_second", "lost_games", b"lost_games", "planned_blocks", b"planned_blocks", "planned_games", b"planned_games", "problem", b"problem", "remaining", b"remaining", "sequence", b"sequence", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__planned_blocks: _TypeAlias = _typing.Literal["planned_blocks"]  # noqa: Y015
     _WhichOneofArgType__planned_blocks: _TypeAlias = _typing.Literal["_planned_blocks", b"_planned_blocks"]  # noqa: Y015
+    _WhichOneofReturnType__planned_games: _TypeAlias = _typing.Literal["planned_games"]  # noqa: Y015
+    _WhichOneofArgType__planned_games: _TypeAlias = _typing.Literal["_planned_games", b"_planned_games"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__planned_blocks) -> _WhichOneofReturnType__planned_blocks | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__planned_games) -> _WhichOneofReturnType__planned_games | None: ...
 
 Global___TournamentProgress: _TypeAlias = TournamentProgress  # noqa: Y015
 
@@ -527,6 +563,8 @@ class Standings(_message.Message):
     LATE_GAMES_FIELD_NUMBER: _builtins.int
     LOST_GAMES_FIELD_NUMBER: _builtins.int
     SECONDS_FIELD_NUMBER: _builtins.int
+    COURSE_FIELD_NUMBER: _builtins.int
+    THOUGHTS_FIELD_NUMBER: _builtins.int
     state: Global___Tournament.State.ValueType
     """Where the tournament stood then."""
     unit: Global___Standings.Unit.ValueType
@@ -589,6 +627,14 @@ class Standings(_message.Message):
     def placings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Of Swiss and knockout: entrants from the first to the last; else empty."""
 
+    @_builtins.property
+    def course(self) -> Global___TournamentCourse:
+        """Of Swiss and knockout: what the rounds came to."""
+
+    @_builtins.property
+    def thoughts(self) -> _containers.RepeatedCompositeFieldContainer[Global___BotThoughts]:
+        """What the decisions of bots took."""
+
     def __init__(
         self,
         *,
@@ -609,14 +655,239 @@ class Standings(_message.Message):
         late_games: _builtins.int = ...,
         lost_games: _builtins.int = ...,
         seconds: _builtins.float = ...,
+        course: Global___TournamentCourse | None = ...,
+        thoughts: _abc.Iterable[Global___BotThoughts] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["luck", b"luck", "progress", b"progress", "verdict", b"verdict"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["course", b"course", "luck", b"luck", "progress", b"progress", "verdict", b"verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "entrants", b"entrants", "faults", b"faults", "games", b"games", "late_games", b"late_games", "lost_games", b"lost_games", "luck", b"luck", "pairs", b"pairs", "placings", b"placings", "positions", b"positions", "progress", b"progress", "ratings", b"ratings", "seconds", b"seconds", "sentences", b"sentences", "state", b"state", "unit", b"unit", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "course", b"course", "entrants", b"entrants", "faults", b"faults", "games", b"games", "late_games", b"late_games", "lost_games", b"lost_games", "luck", b"luck", "pairs", b"pairs", "placings", b"placings", "positions", b"positions", "progress", b"progress", "ratings", b"ratings", "seconds", b"seconds", "sentences", b"sentences", "state", b"state", "thoughts", b"thoughts", "unit", b"unit", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Standings: _TypeAlias = Standings  # noqa: Y015
+
+@_typing.final
+class BotThoughts(_message.Message):
+    """What the decisions of a bot took."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    DECISIONS_FIELD_NUMBER: _builtins.int
+    MEAN_SECONDS_FIELD_NUMBER: _builtins.int
+    LONGEST_SECONDS_FIELD_NUMBER: _builtins.int
+    COUNTS_FIELD_NUMBER: _builtins.int
+    bot: _builtins.str
+    """The bot: `name@version`."""
+    decisions: _builtins.int
+    """How many decisions it made."""
+    mean_seconds: _builtins.float
+    """The seconds of one, on average."""
+    longest_seconds: _builtins.float
+    """The seconds of the longest."""
+    @_builtins.property
+    def counts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Of its games, how many had a decision take how long on average.
+
+        The classes end at 1, 2 and 5 times each power of ten, from 10 microseconds to 50 seconds; the
+        last is what took longer.
+        """
+
+    def __init__(
+        self,
+        *,
+        bot: _builtins.str = ...,
+        decisions: _builtins.int = ...,
+        mean_seconds: _builtins.float = ...,
+        longest_seconds: _builtins.float = ...,
+        counts: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "counts", b"counts", "decisions", b"decisions", "longest_seconds", b"longest_seconds", "mean_seconds", b"mean_seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BotThoughts: _TypeAlias = BotThoughts  # noqa: Y015
+
+@_typing.final
+class TournamentCourse(_message.Message):
+    """How far a tournament in rounds has come."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROUNDS_FIELD_NUMBER: _builtins.int
+    PLAYED_FIELD_NUMBER: _builtins.int
+    STANDINGS_FIELD_NUMBER: _builtins.int
+    BRACKETS_FIELD_NUMBER: _builtins.int
+    rounds: _builtins.int
+    """How many rounds there are to be."""
+    played: _builtins.int
+    """How many are over; what is of a round that is not over counts for nothing here."""
+    @_builtins.property
+    def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___SwissStanding]:
+        """Of a Swiss: the entrants, the first first."""
+
+    @_builtins.property
+    def brackets(self) -> _containers.RepeatedCompositeFieldContainer[Global___KnockoutRound]:
+        """Of a knockout: the rounds that are over."""
+
+    def __init__(
+        self,
+        *,
+        rounds: _builtins.int = ...,
+        played: _builtins.int = ...,
+        standings: _abc.Iterable[Global___SwissStanding] | None = ...,
+        brackets: _abc.Iterable[Global___KnockoutRound] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["brackets", b"brackets", "played", b"played", "rounds", b"rounds", "standings", b"standings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TournamentCourse: _TypeAlias = TournamentCourse  # noqa: Y015
+
+@_typing.final
+class SwissStanding(_message.Message):
+    """What an entrant of a Swiss has reached."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTRANT_FIELD_NUMBER: _builtins.int
+    POINTS_FIELD_NUMBER: _builtins.int
+    BUCHHOLZ_FIELD_NUMBER: _builtins.int
+    MARGIN_FIELD_NUMBER: _builtins.int
+    BYES_FIELD_NUMBER: _builtins.int
+    entrant: _builtins.int
+    """The entrant, by place in the list."""
+    points: _builtins.float
+    """One for an encounter won and for a bye, half of one for a draw."""
+    buchholz: _builtins.float
+    """The points of those that it has met."""
+    margin: _builtins.float
+    """By how many points of the game it is ahead, over all its games."""
+    byes: _builtins.int
+    """Rounds in which it had no table."""
+    def __init__(
+        self,
+        *,
+        entrant: _builtins.int = ...,
+        points: _builtins.float = ...,
+        buchholz: _builtins.float = ...,
+        margin: _builtins.float = ...,
+        byes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["buchholz", b"buchholz", "byes", b"byes", "entrant", b"entrant", "margin", b"margin", "points", b"points"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SwissStanding: _TypeAlias = SwissStanding  # noqa: Y015
+
+@_typing.final
+class KnockoutRound(_message.Message):
+    """One round of a knockout."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIES_FIELD_NUMBER: _builtins.int
+    BYES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def ties(self) -> _containers.RepeatedCompositeFieldContainer[Global___KnockoutTie]:
+        """Who met."""
+
+    @_builtins.property
+    def byes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Who went on without an encounter, by place in the list."""
+
+    def __init__(
+        self,
+        *,
+        ties: _abc.Iterable[Global___KnockoutTie] | None = ...,
+        byes: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "ties", b"ties"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___KnockoutRound: _TypeAlias = KnockoutRound  # noqa: Y015
+
+@_typing.final
+class KnockoutTie(_message.Message):
+    """One encounter of a knockout."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    class _By:
+        ValueType = _typing.NewType("ValueType", _builtins.int)
+        V: _TypeAlias = ValueType  # noqa: Y015
+
+    class _ByEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[KnockoutTie._By.ValueType], _builtins.type):
+        DESCRIPTOR: _descriptor.EnumDescriptor
+        BY_UNSPECIFIED: KnockoutTie._By.ValueType  # 0
+        BY_MARGIN: KnockoutTie._By.ValueType  # 1
+        """The greater margin."""
+        BY_GAMES: KnockoutTie._By.ValueType  # 2
+        """More games, where the margins were equal."""
+        BY_LIST: KnockoutTie._By.ValueType  # 3
+        """The place in the list, where nothing else decided."""
+
+    class By(_By, metaclass=_ByEnumTypeWrapper):
+        """By what an encounter was won."""
+
+    BY_UNSPECIFIED: KnockoutTie.By.ValueType  # 0
+    BY_MARGIN: KnockoutTie.By.ValueType  # 1
+    """The greater margin."""
+    BY_GAMES: KnockoutTie.By.ValueType  # 2
+    """More games, where the margins were equal."""
+    BY_LIST: KnockoutTie.By.ValueType  # 3
+    """The place in the list, where nothing else decided."""
+
+    ENTRANTS_FIELD_NUMBER: _builtins.int
+    MARGINS_FIELD_NUMBER: _builtins.int
+    WON_FIELD_NUMBER: _builtins.int
+    EXTRA_BLOCKS_FIELD_NUMBER: _builtins.int
+    WINNER_FIELD_NUMBER: _builtins.int
+    BY_FIELD_NUMBER: _builtins.int
+    extra_blocks: _builtins.int
+    """Blocks that were played beyond those of the round, because nobody was ahead."""
+    winner: _builtins.int
+    """Who went on, by place in the list."""
+    by: Global___KnockoutTie.By.ValueType
+    """By what."""
+    @_builtins.property
+    def entrants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Who met, by place in the list."""
+
+    @_builtins.property
+    def margins(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """By how many points of the game each was ahead, over all its games."""
+
+    @_builtins.property
+    def won(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """Games that each won, a draw as parts."""
+
+    def __init__(
+        self,
+        *,
+        entrants: _abc.Iterable[_builtins.int] | None = ...,
+        margins: _abc.Iterable[_builtins.float] | None = ...,
+        won: _abc.Iterable[_builtins.float] | None = ...,
+        extra_blocks: _builtins.int = ...,
+        winner: _builtins.int = ...,
+        by: Global___KnockoutTie.By.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["by", b"by", "entrants", b"entrants", "extra_blocks", b"extra_blocks", "margins", b"margins", "winner", b"winner", "won", b"won"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___KnockoutTie: _TypeAlias = KnockoutTie  # noqa: Y015
 
 @_typing.final
 class Estimate(_message.Message):

@@ -137,7 +137,8 @@ class TournamentServiceServicer:
 
         The first message comes at once: the standings, or a heartbeat to who has seen them. Progress
         and standings follow as blocks are over, about once a second at most; a slow reader is given
-        the newest instead of those it has missed. After 10 seconds of quiet comes a heartbeat. The
+        the newest instead of those it has missed. Progress also comes when its state changes, as when
+        it is halted. After 10 seconds of quiet comes a heartbeat. The
         last message says why the stream ends.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -47,7 +47,8 @@ class TournamentServiceStub:
 
     The first message comes at once: the standings, or a heartbeat to who has seen them. Progress
     and standings follow as blocks are over, about once a second at most; a slow reader is given
-    the newest instead of those it has missed. After 10 seconds of quiet comes a heartbeat. The
+    the newest instead of those it has missed. Progress also comes when its state changes, as when
+    it is halted. After 10 seconds of quiet comes a heartbeat. The
     last message says why the stream ends.
     """
 
@@ -126,7 +127,8 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
 
         The first message comes at once: the standings, or a heartbeat to who has seen them. Progress
         and standings follow as blocks are over, about once a second at most; a slow reader is given
-        the newest instead of those it has missed. After 10 seconds of quiet comes a heartbeat. The
+        the newest instead of those it has missed. Progress also comes when its state changes, as when
+        it is halted. After 10 seconds of quiet comes a heartbeat. The
         last message says why the stream ends.
         """
 

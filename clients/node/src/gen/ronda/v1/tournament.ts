@@ -253,6 +253,32 @@ export interface TournamentProgress {
   lostGames: number;
   /** The number of what is told here: it grows with the blocks and with the end. */
   sequence: number;
+  /**
+   * Games that there will be, if no rule stops it before.
+   *
+   * Unset where that depends on results or on who meets whom.
+   */
+  plannedGames?:
+    | number
+    | undefined;
+  /**
+   * Games that are over in a second, since the server began with it.
+   *
+   * 0 while it is not played, and until there is something to say.
+   */
+  gamesPerSecond: number;
+  /**
+   * How long it will take, if it goes on like that and no rule stops it before.
+   *
+   * Unset where that cannot be said.
+   */
+  remaining:
+    | Duration
+    | undefined;
+  /** Where the tournament stands. */
+  state: Tournament_State;
+  /** Why it is halted. */
+  problem: Tournament_Problem;
 }
 
 /**
@@ -309,6 +335,12 @@ export interface Standings {
   lostGames: number;
   /** The seconds that all games took together. */
   seconds: number;
+  /** Of Swiss and knockout: what the rounds came to. */
+  course:
+    | TournamentCourse
+    | undefined;
+  /** What the decisions of bots took. */
+  thoughts: BotThoughts[];
 }
 
 /** What margins are told in. */
@@ -318,6 +350,86 @@ export enum Standings_Unit {
   HAND = 1,
   /** GAME - Points a game. */
   GAME = 2,
+}
+
+/** What the decisions of a bot took. */
+export interface BotThoughts {
+  /** The bot: `name@version`. */
+  bot: string;
+  /** How many decisions it made. */
+  decisions: number;
+  /** The seconds of one, on average. */
+  meanSeconds: number;
+  /** The seconds of the longest. */
+  longestSeconds: number;
+  /**
+   * Of its games, how many had a decision take how long on average.
+   *
+   * The classes end at 1, 2 and 5 times each power of ten, from 10 microseconds to 50 seconds; the
+   * last is what took longer.
+   */
+  counts: number[];
+}
+
+/** How far a tournament in rounds has come. */
+export interface TournamentCourse {
+  /** How many rounds there are to be. */
+  rounds: number;
+  /** How many are over; what is of a round that is not over counts for nothing here. */
+  played: number;
+  /** Of a Swiss: the entrants, the first first. */
+  standings: SwissStanding[];
+  /** Of a knockout: the rounds that are over. */
+  brackets: KnockoutRound[];
+}
+
+/** What an entrant of a Swiss has reached. */
+export interface SwissStanding {
+  /** The entrant, by place in the list. */
+  entrant: number;
+  /** One for an encounter won and for a bye, half of one for a draw. */
+  points: number;
+  /** The points of those that it has met. */
+  buchholz: number;
+  /** By how many points of the game it is ahead, over all its games. */
+  margin: number;
+  /** Rounds in which it had no table. */
+  byes: number;
+}
+
+/** One round of a knockout. */
+export interface KnockoutRound {
+  /** Who met. */
+  ties: KnockoutTie[];
+  /** Who went on without an encounter, by place in the list. */
+  byes: number[];
+}
+
+/** One encounter of a knockout. */
+export interface KnockoutTie {
+  /** Who met, by place in the list. */
+  entrants: number[];
+  /** By how many points of the game each was ahead, over all its games. */
+  margins: number[];
+  /** Games that each won, a draw as parts. */
+  won: number[];
+  /** Blocks that were played beyond those of the round, because nobody was ahead. */
+  extraBlocks: number;
+  /** Who went on, by place in the list. */
+  winner: number;
+  /** By what. */
+  by: KnockoutTie_By;
+}
+
+/** By what an encounter was won. */
+export enum KnockoutTie_By {
+  UNSPECIFIED = 0,
+  /** MARGIN - The greater margin. */
+  MARGIN = 1,
+  /** GAMES - More games, where the margins were equal. */
+  GAMES = 2,
+  /** LIST - The place in the list, where nothing else decided. */
+  LIST = 3,
 }
 
 /** A number with its 95 % interval. */
@@ -1253,7 +1365,18 @@ export const SprtRule: MessageFns<SprtRule> = {
 };
 
 function createBaseTournamentProgress(): TournamentProgress {
-  return { blocks: 0, plannedBlocks: undefined, games: 0, lostGames: 0, sequence: 0 };
+  return {
+    blocks: 0,
+    plannedBlocks: undefined,
+    games: 0,
+    lostGames: 0,
+    sequence: 0,
+    plannedGames: undefined,
+    gamesPerSecond: 0,
+    remaining: undefined,
+    state: 0,
+    problem: 0,
+  };
 }
 
 export const TournamentProgress: MessageFns<TournamentProgress> = {
@@ -1272,6 +1395,21 @@ export const TournamentProgress: MessageFns<TournamentProgress> = {
     }
     if (message.sequence !== 0) {
       writer.uint32(40).uint64(message.sequence);
+    }
+    if (message.plannedGames !== undefined) {
+      writer.uint32(48).uint64(message.plannedGames);
+    }
+    if (message.gamesPerSecond !== 0) {
+      writer.uint32(57).double(message.gamesPerSecond);
+    }
+    if (message.remaining !== undefined) {
+      Duration.encode(message.remaining, writer.uint32(66).fork()).join();
+    }
+    if (message.state !== 0) {
+      writer.uint32(72).int32(message.state);
+    }
+    if (message.problem !== 0) {
+      writer.uint32(80).int32(message.problem);
     }
     return writer;
   },
@@ -1329,6 +1467,46 @@ export const TournamentProgress: MessageFns<TournamentProgress> = {
             message.sequence = longToNumber(reader.uint64());
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.plannedGames = longToNumber(reader.uint64());
+            continue;
+          }
+          case 7: {
+            if (tag !== 57) {
+              break;
+            }
+
+            message.gamesPerSecond = reader.double();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.remaining = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.problem = reader.int32() as any;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1351,6 +1529,13 @@ export const TournamentProgress: MessageFns<TournamentProgress> = {
     message.games = object.games ?? 0;
     message.lostGames = object.lostGames ?? 0;
     message.sequence = object.sequence ?? 0;
+    message.plannedGames = object.plannedGames ?? undefined;
+    message.gamesPerSecond = object.gamesPerSecond ?? 0;
+    message.remaining = (object.remaining !== undefined && object.remaining !== null)
+      ? Duration.fromPartial(object.remaining)
+      : undefined;
+    message.state = object.state ?? 0;
+    message.problem = object.problem ?? 0;
     return message;
   },
 };
@@ -1374,6 +1559,8 @@ function createBaseStandings(): Standings {
     lateGames: 0,
     lostGames: 0,
     seconds: 0,
+    course: undefined,
+    thoughts: [],
   };
 }
 
@@ -1433,6 +1620,12 @@ export const Standings: MessageFns<Standings> = {
     }
     if (message.seconds !== 0) {
       writer.uint32(137).double(message.seconds);
+    }
+    if (message.course !== undefined) {
+      TournamentCourse.encode(message.course, writer.uint32(146).fork()).join();
+    }
+    for (const v of message.thoughts) {
+      BotThoughts.encode(v!, writer.uint32(154).fork()).join();
     }
     return writer;
   },
@@ -1596,6 +1789,22 @@ export const Standings: MessageFns<Standings> = {
             message.seconds = reader.double();
             continue;
           }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.course = TournamentCourse.decode(reader, reader.uint32());
+            continue;
+          }
+          case 19: {
+            if (tag !== 154) {
+              break;
+            }
+
+            message.thoughts.push(BotThoughts.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1634,6 +1843,559 @@ export const Standings: MessageFns<Standings> = {
     message.lateGames = object.lateGames ?? 0;
     message.lostGames = object.lostGames ?? 0;
     message.seconds = object.seconds ?? 0;
+    message.course = (object.course !== undefined && object.course !== null)
+      ? TournamentCourse.fromPartial(object.course)
+      : undefined;
+    message.thoughts = object.thoughts?.map((e) => BotThoughts.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseBotThoughts(): BotThoughts {
+  return { bot: "", decisions: 0, meanSeconds: 0, longestSeconds: 0, counts: [] };
+}
+
+export const BotThoughts: MessageFns<BotThoughts> = {
+  encode(message: BotThoughts, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.bot !== "") {
+      writer.uint32(10).string(message.bot);
+    }
+    if (message.decisions !== 0) {
+      writer.uint32(16).uint64(message.decisions);
+    }
+    if (message.meanSeconds !== 0) {
+      writer.uint32(25).double(message.meanSeconds);
+    }
+    if (message.longestSeconds !== 0) {
+      writer.uint32(33).double(message.longestSeconds);
+    }
+    if (message.counts.length !== 0) {
+      writer.uint32(42).fork();
+      for (const v of message.counts) {
+        writer.uint64(v);
+      }
+      writer.join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BotThoughts {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBotThoughts();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.bot = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.decisions = longToNumber(reader.uint64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 25) {
+              break;
+            }
+
+            message.meanSeconds = reader.double();
+            continue;
+          }
+          case 4: {
+            if (tag !== 33) {
+              break;
+            }
+
+            message.longestSeconds = reader.double();
+            continue;
+          }
+          case 5: {
+            if (tag === 40) {
+              message.counts.push(longToNumber(reader.uint64()));
+
+              continue;
+            }
+
+            if (tag === 42) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.counts.push(longToNumber(reader.uint64()));
+              }
+
+              continue;
+            }
+
+            break;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<BotThoughts>): BotThoughts {
+    return BotThoughts.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<BotThoughts>): BotThoughts {
+    const message = createBaseBotThoughts();
+    message.bot = object.bot ?? "";
+    message.decisions = object.decisions ?? 0;
+    message.meanSeconds = object.meanSeconds ?? 0;
+    message.longestSeconds = object.longestSeconds ?? 0;
+    message.counts = object.counts?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseTournamentCourse(): TournamentCourse {
+  return { rounds: 0, played: 0, standings: [], brackets: [] };
+}
+
+export const TournamentCourse: MessageFns<TournamentCourse> = {
+  encode(message: TournamentCourse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.rounds !== 0) {
+      writer.uint32(8).uint32(message.rounds);
+    }
+    if (message.played !== 0) {
+      writer.uint32(16).uint32(message.played);
+    }
+    for (const v of message.standings) {
+      SwissStanding.encode(v!, writer.uint32(26).fork()).join();
+    }
+    for (const v of message.brackets) {
+      KnockoutRound.encode(v!, writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TournamentCourse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTournamentCourse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.rounds = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.played = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.standings.push(SwissStanding.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.brackets.push(KnockoutRound.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<TournamentCourse>): TournamentCourse {
+    return TournamentCourse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TournamentCourse>): TournamentCourse {
+    const message = createBaseTournamentCourse();
+    message.rounds = object.rounds ?? 0;
+    message.played = object.played ?? 0;
+    message.standings = object.standings?.map((e) => SwissStanding.fromPartial(e)) || [];
+    message.brackets = object.brackets?.map((e) => KnockoutRound.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseSwissStanding(): SwissStanding {
+  return { entrant: 0, points: 0, buchholz: 0, margin: 0, byes: 0 };
+}
+
+export const SwissStanding: MessageFns<SwissStanding> = {
+  encode(message: SwissStanding, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.entrant !== 0) {
+      writer.uint32(8).uint32(message.entrant);
+    }
+    if (message.points !== 0) {
+      writer.uint32(17).double(message.points);
+    }
+    if (message.buchholz !== 0) {
+      writer.uint32(25).double(message.buchholz);
+    }
+    if (message.margin !== 0) {
+      writer.uint32(33).double(message.margin);
+    }
+    if (message.byes !== 0) {
+      writer.uint32(40).uint32(message.byes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SwissStanding {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSwissStanding();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.entrant = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 17) {
+              break;
+            }
+
+            message.points = reader.double();
+            continue;
+          }
+          case 3: {
+            if (tag !== 25) {
+              break;
+            }
+
+            message.buchholz = reader.double();
+            continue;
+          }
+          case 4: {
+            if (tag !== 33) {
+              break;
+            }
+
+            message.margin = reader.double();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.byes = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SwissStanding>): SwissStanding {
+    return SwissStanding.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SwissStanding>): SwissStanding {
+    const message = createBaseSwissStanding();
+    message.entrant = object.entrant ?? 0;
+    message.points = object.points ?? 0;
+    message.buchholz = object.buchholz ?? 0;
+    message.margin = object.margin ?? 0;
+    message.byes = object.byes ?? 0;
+    return message;
+  },
+};
+
+function createBaseKnockoutRound(): KnockoutRound {
+  return { ties: [], byes: [] };
+}
+
+export const KnockoutRound: MessageFns<KnockoutRound> = {
+  encode(message: KnockoutRound, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.ties) {
+      KnockoutTie.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.byes.length !== 0) {
+      writer.uint32(18).fork();
+      for (const v of message.byes) {
+        writer.uint32(v);
+      }
+      writer.join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): KnockoutRound {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseKnockoutRound();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.ties.push(KnockoutTie.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag === 16) {
+              message.byes.push(reader.uint32());
+
+              continue;
+            }
+
+            if (tag === 18) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.byes.push(reader.uint32());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<KnockoutRound>): KnockoutRound {
+    return KnockoutRound.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<KnockoutRound>): KnockoutRound {
+    const message = createBaseKnockoutRound();
+    message.ties = object.ties?.map((e) => KnockoutTie.fromPartial(e)) || [];
+    message.byes = object.byes?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseKnockoutTie(): KnockoutTie {
+  return { entrants: [], margins: [], won: [], extraBlocks: 0, winner: 0, by: 0 };
+}
+
+export const KnockoutTie: MessageFns<KnockoutTie> = {
+  encode(message: KnockoutTie, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.entrants.length !== 0) {
+      writer.uint32(10).fork();
+      for (const v of message.entrants) {
+        writer.uint32(v);
+      }
+      writer.join();
+    }
+    if (message.margins.length !== 0) {
+      writer.uint32(18).fork();
+      for (const v of message.margins) {
+        writer.double(v);
+      }
+      writer.join();
+    }
+    if (message.won.length !== 0) {
+      writer.uint32(26).fork();
+      for (const v of message.won) {
+        writer.double(v);
+      }
+      writer.join();
+    }
+    if (message.extraBlocks !== 0) {
+      writer.uint32(32).uint32(message.extraBlocks);
+    }
+    if (message.winner !== 0) {
+      writer.uint32(40).uint32(message.winner);
+    }
+    if (message.by !== 0) {
+      writer.uint32(48).int32(message.by);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): KnockoutTie {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseKnockoutTie();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag === 8) {
+              message.entrants.push(reader.uint32());
+
+              continue;
+            }
+
+            if (tag === 10) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.entrants.push(reader.uint32());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 2: {
+            if (tag === 17) {
+              message.margins.push(reader.double());
+
+              continue;
+            }
+
+            if (tag === 18) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.margins.push(reader.double());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 3: {
+            if (tag === 25) {
+              message.won.push(reader.double());
+
+              continue;
+            }
+
+            if (tag === 26) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.won.push(reader.double());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.extraBlocks = reader.uint32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.winner = reader.uint32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.by = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<KnockoutTie>): KnockoutTie {
+    return KnockoutTie.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<KnockoutTie>): KnockoutTie {
+    const message = createBaseKnockoutTie();
+    message.entrants = object.entrants?.map((e) => e) || [];
+    message.margins = object.margins?.map((e) => e) || [];
+    message.won = object.won?.map((e) => e) || [];
+    message.extraBlocks = object.extraBlocks ?? 0;
+    message.winner = object.winner ?? 0;
+    message.by = object.by ?? 0;
     return message;
   },
 };

@@ -1341,7 +1341,8 @@ export const TournamentServiceService = {
    *
    * The first message comes at once: the standings, or a heartbeat to who has seen them. Progress
    * and standings follow as blocks are over, about once a second at most; a slow reader is given
-   * the newest instead of those it has missed. After 10 seconds of quiet comes a heartbeat. The
+   * the newest instead of those it has missed. Progress also comes when its state changes, as when
+   * it is halted. After 10 seconds of quiet comes a heartbeat. The
    * last message says why the stream ends.
    */
   watchTournament: {
@@ -1387,7 +1388,8 @@ export interface TournamentServiceServer extends UntypedServiceImplementation {
    *
    * The first message comes at once: the standings, or a heartbeat to who has seen them. Progress
    * and standings follow as blocks are over, about once a second at most; a slow reader is given
-   * the newest instead of those it has missed. After 10 seconds of quiet comes a heartbeat. The
+   * the newest instead of those it has missed. Progress also comes when its state changes, as when
+   * it is halted. After 10 seconds of quiet comes a heartbeat. The
    * last message says why the stream ends.
    */
   watchTournament: handleServerStreamingCall<WatchTournamentRequest, WatchTournamentResponse>;
@@ -1507,7 +1509,8 @@ export interface TournamentServiceClient extends Client {
    *
    * The first message comes at once: the standings, or a heartbeat to who has seen them. Progress
    * and standings follow as blocks are over, about once a second at most; a slow reader is given
-   * the newest instead of those it has missed. After 10 seconds of quiet comes a heartbeat. The
+   * the newest instead of those it has missed. Progress also comes when its state changes, as when
+   * it is halted. After 10 seconds of quiet comes a heartbeat. The
    * last message says why the stream ends.
    */
   watchTournament(
