@@ -281,7 +281,8 @@ def _write(what: str, rows: Sequence[Data], form: str) -> None:
         _note(f"no {what}")
         return
     shown = [{key: _shown(value) for key, value in row.items()} for row in rows]
-    for line in tables.lines(shown, look().width, left=list(shown[0])):
+    how = look()
+    for line in tables.lines(shown, how.width, left=list(shown[0]), plain=how.plain):
         output.line(line)
 
 

@@ -190,9 +190,12 @@ def _tell(bots: Sequence[Data], plain: bool) -> None:
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)][:3]
     shown = look(plain)
     for *facts, description in rows:
+        if shown.plain:
+            out.line("  ".join(fact for fact in (*facts, description) if fact))
+            continue
         sized = zip(facts, widths, strict=True)
         start = "".join(fact + " " * (room - width(fact) + 2) for fact, room in sized)
-        if plain or not shown.screen:
+        if not shown.screen:
             out.line(f"{start}{description}".rstrip())
             continue
         rest = " " * len(start)

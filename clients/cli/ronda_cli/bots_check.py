@@ -149,7 +149,7 @@ def _told(
     yield from _wrapped(f"run {where.get(how, 'in a sandbox')}, {timed}", shown)
     yield ""
     rows = [{key: str(value) for key, value in one._asdict().items()} for one in found.played]
-    yield from tables.lines(rows, shown.width, left=("preset",))
+    yield from tables.lines(rows, shown.width, left=("preset",), plain=shown.plain)
     yield ""
     for kind, seconds in (("play", watch.plays), ("declare", watch.declarations)):
         if seconds:

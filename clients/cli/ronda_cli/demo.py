@@ -179,6 +179,7 @@ def _tell(summary: Summary, shown: Look) -> None:
     )
     output.line(_fold(about, shown))
     output.line()
-    for line in tables.lines(rows.ratings(summary), shown.width, left=("entrant",)):
+    table = rows.ratings(summary)
+    for line in tables.lines(table, shown.width, left=("entrant",), plain=shown.plain):
         output.line(line)
     output.line()

@@ -227,7 +227,8 @@ def _table(rows: Sequence[Mapping[str, str]], plain: bool) -> None:
     from ronda_cli.look import look  # noqa: PLC0415 -- where asked
     from ronda_cli.tournament_told import safe  # noqa: PLC0415 -- where asked
 
-    for line in tables.lines(safe(rows), look(plain).width, left=_COLUMNS):
+    shown = look(plain)
+    for line in tables.lines(safe(rows), shown.width, left=_COLUMNS, plain=shown.plain):
         out.line(line)
 
 

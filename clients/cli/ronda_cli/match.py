@@ -237,7 +237,7 @@ def _told(table: Settings, summary: Summary, last: Record | None, shown: Look) -
                 "bot": text.name(seat.bot),
             }
         )
-    yield from tables.lines(rows, shown.width, left=("bot", "faults"))
+    yield from tables.lines(rows, shown.width, left=("bot", "faults"), plain=shown.plain)
 
 
 def _told_one(record: Record) -> str:

@@ -1,7 +1,11 @@
-"""Rows of text: a table where it has room, else a block for each row. No cell is cut."""
+"""Rows of text: a table where it has room, else a block for each row. No cell is cut.
+
+In plain output every row is told by itself, a line a column: nothing there stands under anything.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -14,7 +18,12 @@ _WORTH_MISSING: Final = 60
 
 
 def lines(
-    rows: Rows, width: int, *, left: Sequence[str] = (), spare: Sequence[str] = ()
+    rows: Rows,
+    width: int,
+    *,
+    left: Sequence[str] = (),
+    spare: Sequence[str] = (),
+    plain: bool = False,
 ) -> Iterator[str]:
     """Yield the lines of a table. Columns in which nothing stands are left out.
 
@@ -22,6 +31,9 @@ def lines(
     those in `spare` are left out one after the other, and the last line says so.
     """
     columns = _filled(rows)
+    if plain:
+        yield from _plainly(rows, columns, width)
+        return
     kept, missed = _kept(rows, columns, width, spare)
     if _width(rows, kept) > width:
         yield from _blocks(rows, columns)
@@ -65,6 +77,18 @@ def _width(rows: Rows, columns: Sequence[str]) -> int:
 
 def _column(rows: Rows, name: str) -> int:
     return max(cells(name), *(cells(row[name]) for row in rows))
+
+
+def _plainly(rows: Rows, columns: Sequence[str], width: int) -> Iterator[str]:
+    for number, row in enumerate(rows):
+        if number:
+            yield ""
+        for name in columns:
+            if row[name]:
+                told = f"{name}: {row[name]}"
+                yield from textwrap.wrap(
+                    told, width, break_long_words=False, break_on_hyphens=False
+                )
 
 
 def _blocks(rows: Rows, columns: Sequence[str]) -> Iterator[str]:

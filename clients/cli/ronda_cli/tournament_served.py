@@ -92,7 +92,7 @@ def show(server: str, tournament: str, records: str | None, output: str, plain: 
     tournament_told.tell(summary, output, plain)
 
 
-def show_all(server: str, output: str) -> None:
+def show_all(server: str, output: str, plain: bool) -> None:
     """List the newest tournaments of a server."""
     found = _ask(target(server), "", lambda client: client.listed(_LISTED))
     if output == "json":
@@ -105,7 +105,8 @@ def show_all(server: str, output: str) -> None:
     else:
         columns = ("id", "state", "format", "rules", "players", "blocks", "games")
         rows = [{head: str(one[head]) for head in columns} for one in found]
-        for line in tables.lines(rows, look().width, left=("id", "state", "format", "rules")):
+        shown, left = look(plain), ("id", "state", "format", "rules")
+        for line in tables.lines(rows, shown.width, left=left, plain=shown.plain):
             out.line(line)
 
 

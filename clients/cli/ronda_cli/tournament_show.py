@@ -45,7 +45,7 @@ def _of_a_server(
         what = f"there is no folder {which}" if which else "name the folder of a tournament"
         raise click.UsageError(f"{what}, or give --server for those of a server")
     if which is None:
-        tournament_served.show_all(server, output)
+        tournament_served.show_all(server, output, plain)
     else:
         tournament_served.show(server, which, records, output, plain)
 

@@ -97,13 +97,15 @@ def _lines(summary: Summary, plain: bool) -> Iterator[str]:
     for sentence in summary.sentences:
         yield _folded(sentence, shown.width)
     told = _tables(summary, names.shown)
-    short = not all(tables.fit(table, shown.width) for table in told)
+    short = not shown.plain and not all(tables.fit(table, shown.width) for table in told)
     if short:
         brief = names.without_versions(_everybody(summary))
         told = _tables(summary, lambda name: brief[name])
     for table in told:
         yield ""
-        yield from tables.lines(table, shown.width, left=rows.LEFT, spare=rows.SPARE)
+        yield from tables.lines(
+            table, shown.width, left=rows.LEFT, spare=rows.SPARE, plain=shown.plain
+        )
     if short and any(brief[name] != names.shown(name) for name in brief):
         yield ""
         yield _folded("Names stand without versions where that says who it is.", shown.width)
