@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.arena.home.wheels import wheel
 from tests.arena.ladder.games import ladder_plan
 from tests.cli.conftest import Run, environment
 
@@ -100,9 +101,16 @@ def test_a_history_is_as_long_as_asked_for_and_ends_where_the_bot_stands(
     stands = {row["bot"]: row["rating"] for row in shown(run, small)["standings"]}
     assert rows[-1]["rating"] == stands["greedy@1.0.0"]
     assert all(row["place"] in (1, 2) for row in rows)
-    unknown = run("ladder", "show", str(small), "--bot", "nobody@1")
+    unknown = run("ladder", "show", str(small), "--bot", "gredy")
     assert unknown.exit_code == 2
-    assert "has never been on this ladder" in unknown.stderr
+    assert "gredy has never been on this ladder; did you mean greedy" in unknown.stderr
+
+
+def test_a_name_finds_all_versions_of_a_bot(small: Path, run: Run) -> None:
+    by_name = shown(run, small, "--bot", "greedy")["rows"]
+    assert by_name
+    assert by_name == shown(run, small, "--bot", "greedy@1.0.0")["rows"]
+    assert {row["bot"] for row in by_name} == {"greedy@1.0.0"}
 
 
 def test_pairs_and_reviews_are_told_in_every_form(small: Path, run: Run) -> None:
@@ -160,6 +168,9 @@ def test_a_polite_end_is_one_and_ctrl_c_names_the_command_that_goes_on(tmp_path:
         (("--rules=cafe",), 2, "rules was arabic and is now cafe"),
         (("--anchors=random=19",), 2, "anchors was"),
         (("--owner=greedy",), 2, "BOT=OWNER"),
+        (("--owner=greedy@1.0.0=ann",), 2, "all versions of a bot have one owner"),
+        (("--owner=gredy=ann",), 2, "no bot 'gredy' is installed; did you mean greedy?"),
+        (("--bots=greedy,nosuch",), 2, "no bot 'nosuch' is installed"),
         (("--release=greedy@1.0.0",), 4, "is not in quarantine"),
     ],
 )
@@ -187,6 +198,18 @@ def test_what_cannot_be_played_is_said(
     result = play(run, tmp_path / "l", HERE, "--games=2", *flags)
     assert result.exit_code == code
     assert problem in result.stderr
+
+
+def test_a_bot_that_is_named_and_may_not_play_is_refused_before_anything_is_made(
+    run: Run, tmp_path: Path
+) -> None:
+    assert run("bots", "install", str(wheel(tmp_path / "given", version="1.0"))).exit_code == 0
+    assert run("bots", "disable", "mine@1.0").exit_code == 0
+    for flags in (("--bots=mine",), ("--bots=greedy", "--owner=mine=ann"), ("--bots=nosuch",)):
+        result = play(run, tmp_path / "l", *flags, HERE, "--games=2")
+        assert result.exit_code == 2
+        assert "`ronda bots enable mine@1.0` lets it play" in result.stderr or "nosuch" in flags[0]
+        assert not (tmp_path / "l").exists()
 
 
 def test_show_of_a_folder_without_one_is_told(run: Run, tmp_path: Path) -> None:

@@ -123,22 +123,26 @@ def run(
     from ronda_arena.ladder.plan import LadderError, made  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.ladder.run import Run  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.executors import ExecutorError  # noqa: PLC0415 -- not for `--help`
+    from ronda_cli.local import find_bots  # noqa: PLC0415 -- not for `--help`
     from ronda_cli.stage import restoring  # noqa: PLC0415 -- not for `--help`
 
     where = places.place_of(executor, workers, scheduler)
     table = wishes.wished(rules, players, target, hands)
     given = wishes.given(_DECIDED)
-    words = [f"--bots={bots}"] if bots else []
-    words += [f"--owner={bot}={owner}" for bot, owner in owners.items()]
-    words += [*where.words, *options.bots_dir_again()]
-    again = out.command("ronda", "ladder", "run", "--dir", folder, *words)
+    again = out.command(
+        *("ronda", "ladder", "run", "--dir", folder, *_again(bots, owners)),
+        *(*where.words, *options.bots_dir_again()),
+    )
 
     def find() -> Registry:
         with out.aside():
             return discover(home=bots_dir)
 
+    registry = find()
+    find_bots([*_listed(bots or ""), *owners], registry)  # who is not there is told
+    looks = iter([registry])
+
     def plan() -> LadderPlan:
-        registry = find()
         return made(
             name,
             table,
@@ -156,7 +160,7 @@ def run(
             try:
                 played = Run(
                     kept,
-                    find,
+                    lambda: next(looks, None) or find(),
                     wanted=_listed(bots or ""),
                     owners=owners,
                     tell=progress.step,
@@ -233,3 +237,11 @@ def _identity(name: str, registry: Registry) -> str:
 
 def _listed(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def _again(bots: str | None, owners: dict[str, str]) -> list[str]:
+    """Return the options that say who plays; refuse an owner of one version."""
+    if any("@" in bot for bot in owners):
+        raise click.UsageError("--owner: all versions of a bot have one owner, name none")
+    words = [f"--owner={bot}={owner}" for bot, owner in owners.items()]
+    return [f"--bots={bots}", *words] if bots else words

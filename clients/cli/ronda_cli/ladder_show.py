@@ -24,7 +24,11 @@ _COLUMNS: Final = ("bot", "owner", "state", "note", "first", "second", "kind", "
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, exists=True))
-@click.option("--bot", metavar="BOT@VERSION", help="Tell what its last blocks did to one bot.")
+@click.option(
+    "--bot",
+    metavar="BOT[@VERSION]",
+    help="Tell what its last blocks did to one bot, or to all versions of one.",
+)
 @click.option(
     "--last",
     type=click.IntRange(1, _HISTORY),
@@ -103,23 +107,24 @@ def _folded(kept: Store) -> Ladder:
     return ladder
 
 
-def _history(kept: Store, identity: str, last: int) -> list[dict[str, Any]]:
-    """Return what the last blocks did to a bot, the oldest first."""
+def _history(kept: Store, wanted: str, last: int) -> list[dict[str, Any]]:
+    """Return what the last blocks did to a bot, or to all versions of a name, the oldest first."""
     from ronda_arena.ladder.standings import Ladder  # noqa: PLC0415 -- not for `--help`
 
-    changes: deque[Change] = deque(maxlen=last)
+    changes: deque[tuple[int, Change]] = deque(maxlen=last)
 
     def told(number: int, change: Change) -> None:
-        if ladder.bots[number].identity == identity:
-            changes.append(change)
+        if wanted in (ladder.bots[number].identity, ladder.bots[number].name):
+            changes.append((number, change))
 
     ladder = Ladder(kept.plan, told)
     for fact in kept.facts():
         ladder.take(fact)
-    if ladder.find(identity) is None:
-        raise Failure(f"{identity} has never been on this ladder", ExitCode.USAGE)
+    if not any(wanted in (bot.identity, bot.name) for bot in ladder.bots):
+        raise Failure(_never(wanted, [bot.identity for bot in ladder.bots]), ExitCode.USAGE)
     return [
         {
+            "bot": ladder.bots[number].identity,
             "block": one.block,
             "at": one.at,
             "opponents": [ladder.bots[other].identity for other in one.opponents],
@@ -129,8 +134,16 @@ def _history(kept: Store, identity: str, last: int) -> list[dict[str, Any]]:
             "rating": round(one.after.mean, 6),
             "sigma": round(one.after.sigma, 6),
         }
-        for one in changes
+        for number, one in changes
     ]
+
+
+def _never(wanted: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 -- not for every start
+
+    near = get_close_matches(wanted, [*known, *(one.partition("@")[0] for one in known)], 2)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"{wanted} has never been on this ladder{hint}"
 
 
 def _standings(ladder: Ladder, found: Sequence[Row], output: str, plain: bool) -> None:
