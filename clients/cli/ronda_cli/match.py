@@ -222,7 +222,7 @@ def _told(table: Settings, summary: Summary, last: Record | None, shown: Look) -
     rows = []
     for seat in summary.seats:
         share = seat.win_share
-        between = f"{share.low:.0%} to {share.high:.0%}" if share else ""
+        between = f"{text.percent(share.low)} to {text.percent(share.high)}" if share else ""
         margin = str(seat.margin) if shown.unicode else str(seat.margin).replace("±", "+-")
         rows.append(
             {
@@ -230,7 +230,7 @@ def _told(table: Settings, summary: Summary, last: Record | None, shown: Look) -
                 "wins": str(seat.wins),
                 "draws": str(seat.draws),
                 "losses": str(seat.losses),
-                "won": f"{seat.wins / summary.games:.1%}",
+                "won": text.percent(seat.wins / summary.games, 1),
                 "95 % between": between,
                 "margin": margin,
                 "faults": ", ".join(f"{n} {cause}" for cause, n in seat.faults.items()),

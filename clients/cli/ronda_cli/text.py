@@ -47,6 +47,11 @@ def printable(raw: str) -> str:
     return "".join(kept).strip()
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """Return a share as it is told everywhere."""
+    return f"{100 * share:.{digits}f} %"
+
+
 def escaped(raw: bytes) -> str:
     """Return what was printed, in lines; what steers a terminal, hides or is no text, escaped."""
     text = raw.decode("utf-8", "backslashreplace").rstrip("\n")
