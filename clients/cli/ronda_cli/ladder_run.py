@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -15,7 +14,6 @@ from ronda_cli.output import ExitCode, Failure, Interrupted, TerminatedError
 if TYPE_CHECKING:
     from ronda_arena.ladder.plan import LadderPlan
     from ronda_arena.ladder.standings import Ladder
-    from ronda_arena.ladder.store import Folder, Store
     from ronda_arena.tournament.spec import Isolation
     from ronda_bots.registry import Registry
 
@@ -119,7 +117,7 @@ def run(
     from ronda_arena.database import StoreError, UnreadableError  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.isolation import IsolationError  # noqa: PLC0415 -- not for `--help`
-    from ronda_arena.ladder import store  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.ladder import begin, store  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.ladder.plan import LadderError, made  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.ladder.run import Run  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.executors import ExecutorError  # noqa: PLC0415 -- not for `--help`
@@ -156,7 +154,7 @@ def run(
     progress = _Progress(games)
     try:
         with restoring(), store.claim(Path(folder)) as held:
-            kept = _kept(held, plan, given)
+            kept = begin.kept(held, plan, given=bool(given))
             try:
                 played = Run(
                     kept,
@@ -186,6 +184,9 @@ def run(
         raise Failure(str(problem), ExitCode.USAGE) from None
     except (StoreError, ExecutorError) as problem:
         raise Failure(f"{problem}; go on with: {again}", ExitCode.UNREACHABLE) from None
+    except begin.AnotherLadderError as problem:
+        advice = "Take another folder, or go on with --dir alone"
+        raise Failure(f"{problem} {advice}", ExitCode.USAGE) from None
     except (LadderError, IsolationError) as problem:
         raise Failure(str(problem), ExitCode.REFUSED) from None
 
@@ -205,28 +206,6 @@ class _Progress:
     def close(self) -> None:
         """Take the line away."""
         self._shown.close()
-
-
-def _kept(folder: Folder, plan: Callable[[], LadderPlan], given: list[str]) -> Store:
-    """Return the ladder of the folder, begun now or before; refuse another one in its place."""
-    found = folder.find()
-    if found is None:
-        return folder.begin(plan())
-    if not given:
-        return found
-    asked = plan()
-    changed = [
-        f"{field} was {getattr(found.plan, field)} and is now {getattr(asked, field)}"
-        for field in asked.__struct_fields__
-        if getattr(asked, field) != getattr(found.plan, field)
-    ]
-    if changed:
-        raise Failure(
-            f"another ladder was begun in {folder.path}: {'; '.join(changed)}."
-            " Take another folder, or go on with --dir alone",
-            ExitCode.USAGE,
-        )
-    return found
 
 
 def _identity(name: str, registry: Registry) -> str:

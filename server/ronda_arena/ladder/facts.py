@@ -22,11 +22,15 @@ class Joined(msgspec.Struct, frozen=True, tag="joined"):
     """The digest of its code; empty: nobody knows."""
 
 
-class Left(msgspec.Struct, frozen=True, tag="left"):
-    """A bot is not there any more."""
+class Left(msgspec.Struct, frozen=True, tag="left", omit_defaults=True):
+    """A bot is not there any more, or may not play where bots are kept."""
 
     bot: int
     at: int
+    rests: str = ""
+    """`disabled` or `quarantined` where bots are kept; empty: it is gone."""
+    why: str = ""
+    """What is said of that there."""
 
 
 class Released(msgspec.Struct, frozen=True, tag="released"):

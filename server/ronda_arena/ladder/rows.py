@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, NamedTuple
 
-from ronda_arena.ladder.ratings import NORMAL_95
+from ronda_arena.ladder.ratings import NORMAL_95, Rating, away
 from ronda_arena.ladder.residuals import EFFECT, THRESHOLD
 from ronda_arena.ladder.standings import Bot, Ladder
 from ronda_arena.tournament.spec import SHOWN_CODE
 
 DIGITS: Final = 6
+ANCHOR: Final = "anchor"
+ACTIVE: Final = "active"
+INACTIVE: Final = "inactive"
+QUARANTINED: Final = "quarantined"
+BOT_STATES: Final = (ANCHOR, ACTIVE, INACTIVE, QUARANTINED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,7 @@ class Row:
     state: str
     """`anchor`, `active`, `inactive` (its interval grows) or `quarantined`."""
     note: str
-    """Why it is in quarantine."""
+    """Why it does not play, as what is said of it; empty: it does, or it is gone."""
     provisional: bool
     """Too little is known to place it: it stands behind those that are placed."""
     last: int
@@ -47,6 +53,8 @@ class Row:
     """How often that was another one, under the same version."""
     alike: tuple[str, ...] = ()
     """Bots that are the same code under other names: they never meet."""
+    predecessor: str = ""
+    """The version from which its rating started; empty: none."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON data."""
@@ -77,21 +85,25 @@ class Pair:
 
 def standings(ladder: Ladder) -> list[Row]:
     """Return a row for each bot: the placed ones first, by what they are worth almost surely."""
-    rows = [row(ladder, bot) for bot in ladder.bots]
-    return sorted(rows, key=lambda one: (one.provisional, -one.conservative, one.bot))
+    return in_order(row(ladder, bot) for bot in ladder.bots)
+
+
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """Return rows as they are ranked."""
+    return sorted(rows, key=rank)
+
+
+def rank(one: Row) -> tuple[bool, float, str]:
+    """Return what rows are ordered by."""
+    return one.provisional, -one.conservative, one.bot
 
 
 def row(ladder: Ladder, bot: Bot) -> Row:
     """Return how one bot stands."""
-    rating = ladder.shown(bot)
-    half = 0.0 if bot.pinned else NORMAL_95 * rating.sigma
     return Row(
         bot.identity,
         bot.owner,
-        rating.mean,
-        rating.mean - half,
-        rating.mean + half,
-        rating.mean if bot.pinned else rating.conservative,
+        *told(ladder.shown(bot), pinned=bot.pinned),
         bot.blocks,
         bot.games,
         bot.won,
@@ -100,13 +112,38 @@ def row(ladder: Ladder, bot: Bot) -> Row:
         dict(sorted(bot.faults.items())),
         ladder.opponents(bot),
         _state(bot),
-        bot.quarantined,
+        _note(bot),
         ladder.provisional(bot),
         bot.last,
         bot.code[:SHOWN_CODE],
         bot.changed,
         tuple(one.identity for one in ladder.alike(bot)),
+        bot.predecessor,
     )
+
+
+class Told(NamedTuple):
+    """A rating, as a row tells it."""
+
+    rating: float
+    low: float
+    high: float
+    conservative: float
+
+
+def told(rating: Rating, *, pinned: bool) -> Told:
+    """Return a rating with its interval, which nothing pinned has."""
+    mean = rating.mean
+    half = 0.0 if pinned else NORMAL_95 * rating.sigma
+    return Told(mean, mean - half, mean + half, mean if pinned else rating.conservative)
+
+
+def aged(one: Row, rating: Rating, seconds: int) -> Row:
+    """Return the row of a bot that has been away for so long, whose rating was this when it went.
+
+    Nothing else of a row changes by time alone.
+    """
+    return replace(one, **told(away(rating, seconds), pinned=False)._asdict())
 
 
 def pairs(ladder: Ladder) -> list[Pair]:
@@ -137,10 +174,17 @@ def reviews(ladder: Ladder) -> list[dict[str, Any]]:
 
 def _state(bot: Bot) -> str:
     if not bot.present:
-        return "inactive"
+        return QUARANTINED if bot.rests == QUARANTINED else INACTIVE
     if bot.quarantined:
-        return "quarantined"
-    return "anchor" if bot.pinned else "active"
+        return QUARANTINED
+    return ANCHOR if bot.pinned else ACTIVE
+
+
+def _note(bot: Bot) -> str:
+    """Return why a bot does not play; where bots are kept, that comes before the ladder."""
+    if bot.rests:
+        return bot.why_rests
+    return f"is in quarantine on the ladder: it {bot.quarantined}" if bot.quarantined else ""
 
 
 REVIEW_RULE: Final = (

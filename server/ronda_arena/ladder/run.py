@@ -17,7 +17,7 @@ from ronda_arena.code import code
 from ronda_arena.ladder import pairing
 from ronda_arena.ladder.facts import End, Joined, Left, Over, Released, Seated, Void
 from ronda_arena.ladder.plan import MOST_BOTS, LadderError
-from ronda_arena.ladder.standings import Ladder
+from ronda_arena.ladder.standings import Change, Ladder
 from ronda_arena.ladder.store import Store
 from ronda_arena.tournament.codes import noted
 from ronda_arena.tournament.executors import Executor, ExecutorError
@@ -61,6 +61,7 @@ class Run:
         wanted: Sequence[str] = (),
         owners: Mapping[str, str] | None = None,
         tell: Tell = lambda _: None,
+        told: Callable[[int, Change], None] | None = None,
         now: Callable[[], int] = lambda: int(time.time()),
         clock: Callable[[], float] = time.monotonic,
         look_every: float = LOOK_EVERY,
@@ -70,9 +71,10 @@ class Run:
         """Read how it stands, and end what was being played when the one before was ended.
 
         `find` says who is installed, and is asked again every `look_every` seconds. `wanted` are
-        the names that play; empty: all. `owners` are by name; who has none owns itself. Where no
-        game ends for `patience` seconds, something of ours hangs: what every thread does is
-        printed, and the process ends.
+        the names that play; empty: all. `owners` are by name; who has none owns itself. `tell` is
+        called when something has been written down, `told` of each bot what every block that is
+        over did to it, those of the log first. Where no game ends for `patience` seconds, something
+        of ours hangs: what every thread does is printed, and the process ends.
         """
         self._store = store
         self._find = find
@@ -87,7 +89,7 @@ class Run:
         self._playing: dict[str, _Playing] = {}
         self._lost_in_row = 0
         self._looked = 0.0
-        self.ladder = Ladder(store.plan)
+        self.ladder = Ladder(store.plan, told)
         for fact in store.facts():
             self.ladder.take(fact)
         self._void(list(self.ladder.open), "the ladder was stopped while it was played")
@@ -102,7 +104,10 @@ class Run:
         self.ladder.take(fact)
 
     def play(self, make: Make, games: int | None = None) -> None:
-        """Play until there are so many games, all in all; for ever, if None."""
+        """Play until there are so many games, all in all; for ever, if None.
+
+        `LadderError` where nobody is there to play: it may be called again when there is.
+        """
         try:
             while not self._enough(games):
                 registry = self._look(self._find())
@@ -213,11 +218,13 @@ class Run:
         self._looked = self._clock()
         ladder, now = self.ladder, self._now()
         there = self._there(registry)
-        facts: list[Joined | Left] = [
-            Left(bot.number, now)
-            for bot in ladder.bots
-            if bot.present and bot.identity not in there
-        ]
+        resting = _resting(registry)
+        facts: list[Joined | Left] = []
+        for bot in ladder.bots:
+            rest = resting.get(bot.identity, _NOTHING)
+            gone = bot.identity not in there
+            if gone and (bot.present or (bot.rests, bot.why_rests) != rest):
+                facts.append(Left(bot.number, now, *rest))
         for identity, (owner, of) in there.items():
             known = ladder.find(identity)
             if known is None or not known.present or (known.owner, known.code) != (owner, of):
@@ -226,6 +233,7 @@ class Run:
             self._store.note(facts)
         for fact in facts:
             ladder.take(fact)
+        self._tell(ladder)
         if len(there) < ladder.plan.seats:
             raise LadderError(f"{len(there)} bots are there, and a table needs {ladder.plan.seats}")
         return Registry(tuple(map(registry.find, there)), ())
@@ -233,7 +241,12 @@ class Run:
     def _changed(self, registry: Registry) -> bool:
         self._looked = self._clock()
         here = {bot.identity: (bot.owner, bot.code) for bot in self.ladder.bots if bot.present}
-        return self._there(registry) != here
+        resting = _resting(registry)
+        return self._there(registry) != here or any(
+            (bot.rests, bot.why_rests) != resting.get(bot.identity, _NOTHING)
+            for bot in self.ladder.bots
+            if not bot.present
+        )
 
     def _there(self, registry: Registry) -> dict[str, tuple[str, str]]:
         """Return who is there and plays here: owner and code by identity."""
@@ -260,6 +273,14 @@ class Run:
     def _wait(self) -> None:
         if self._patience is not None:
             faulthandler.dump_traceback_later(self._patience, exit=True, file=_STDERR)
+
+
+_NOTHING: Final = ("", "")
+
+
+def _resting(registry: Registry) -> dict[str, tuple[str, str]]:
+    """Return how and why bots may not play where bots are kept, by identity."""
+    return {one.bot.identity: (one.state, one.reason) for one in registry.resting}
 
 
 class _Feed:

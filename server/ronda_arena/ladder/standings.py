@@ -49,6 +49,12 @@ class Bot:
     """The digest of its code; empty: nobody knows."""
     changed: int = 0
     """How often its code was another one, under the same version."""
+    predecessor: str = ""
+    """The version from which it has started; empty: none."""
+    rests: str = ""
+    """Why it is away: it is `disabled` or `quarantined` where bots are kept."""
+    why_rests: str = ""
+    """What is said of that there."""
     quarantined: str = ""
     """Why it is in quarantine; empty: it is not."""
     blocks: int = 0
@@ -96,6 +102,9 @@ class Change(NamedTuple):
     faults: int
     before: Rating
     after: Rating
+    blocks: int
+    """Of the bot, with this one."""
+    games: int
 
 
 class Ladder:
@@ -116,16 +125,22 @@ class Ladder:
         self.void = 0
         self.now = 0
         """When the last fact was."""
+        self.facts = 0
+        self.moves = 0
+        """How often it changed who plays, or for whom."""
         self._told = told
         self._walkover = plan.games_plan(()).walkover
         self._numbers: dict[str, int] = {}
         self._owners: dict[str, int] = {}
         self._codes: dict[str, int] = {}
         self._pins = {anchor.bot: anchor.mean for anchor in plan.anchors}
+        self._playing: tuple[int, frozenset[str]] = (0, frozenset())
+        """Owners of bots that play, and after how many moves that was so."""
 
     def take(self, fact: Fact) -> None:
         """Take in the next fact."""
         self.now = max(self.now, fact.at)
+        self.facts += 1
         match fact:
             case Seated():
                 self._seat(fact)
@@ -137,7 +152,9 @@ class Ladder:
                 self._join(fact)
             case Left():
                 bot = self.bots[fact.bot]
-                bot.present, bot.since = False, fact.at
+                if bot.present:
+                    bot.present, bot.since = False, fact.at
+                bot.rests, bot.why_rests = fact.rests, fact.why
                 self._enable(bot)
             case Released():
                 bot = self.bots[fact.bot]
@@ -168,9 +185,16 @@ class Ladder:
         """Say whether too little is known of a bot to place it."""
         if bot.pinned:
             return False
-        others = {other.owner for other in self.bots if other.enabled} - {bot.owner}
-        enough = min(PROVISIONAL_OPPONENTS, len(others))
+        owners = self._owners_that_play()
+        enough = min(PROVISIONAL_OPPONENTS, len(owners) - (bot.owner in owners))
         return bot.games < PROVISIONAL_GAMES or self.opponents(bot) < enough
+
+    def _owners_that_play(self) -> frozenset[str]:
+        moves, owners = self._playing
+        if moves != self.moves:
+            owners = frozenset(bot.owner for bot in self.bots if bot.enabled)
+            self._playing = self.moves, owners
+        return owners
 
     def reviews(self) -> Iterator[Review]:
         """Yield who should be looked at, pairs of bots before pairs of owners."""
@@ -212,7 +236,7 @@ class Ladder:
                 bot.changed += 1
                 if not bot.pinned:  # it may be another bot, whatever its version says
                     bot.rating = ratings.new_version(bot.rating)
-        bot.since = fact.at
+        bot.since, bot.rests, bot.why_rests = fact.at, "", ""
         bot.code = fact.code or bot.code
         pool = self.pool
         pool.owner[bot.number] = self._owners.setdefault(bot.owner, len(self._owners))
@@ -233,6 +257,7 @@ class Ladder:
         if pin is not None:
             rating = Rating(pin, PINNED_SIGMA)
         bot = Bot(len(self.bots), fact.bot, fact.owner, rating, pin is not None)
+        bot.predecessor = before.identity if before and pin is None else ""
         self._numbers[fact.bot] = bot.number
         self.bots.append(bot)
         self.pool.grow()
@@ -292,6 +317,8 @@ class Ladder:
                         faults[at],
                         before[at],
                         after[at],
+                        bot.blocks,
+                        bot.games,
                     ),
                 )
         self._suspect(entrants)
@@ -332,6 +359,7 @@ class Ladder:
         self.pool.variance[bot.number] = 0.0 if bot.pinned else bot.rating.sigma**2
 
     def _enable(self, bot: Bot) -> None:
+        self.moves += 1
         self.pool.enabled[bot.number] = bot.enabled
         if not bot.enabled:  # what was lost of it is not played again without it
             self.lost = deque(one for one in self.lost if bot.number not in one[1])
