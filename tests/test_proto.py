@@ -102,7 +102,7 @@ def test_the_committed_code_is_a_typed_package_without_empty_service_files() -> 
     services = {name for name in names if "_pb2_grpc." in name}
     assert services == {
         f"ronda/{service}_service_pb2_grpc.{suffix}"
-        for service in ("v1/bot", "v1/match", "v1/tournament", "admin/v1/admin")
+        for service in ("v1/bot", "v1/ladder", "v1/match", "v1/tournament", "admin/v1/admin")
         for suffix in ("py", "pyi")
     }
 

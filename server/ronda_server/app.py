@@ -24,8 +24,14 @@ from prometheus_client import start_http_server
 
 from ronda.admin.v1 import admin_service_pb2
 from ronda.admin.v1.admin_service_pb2_grpc import add_AdminServiceServicer_to_server
-from ronda.v1 import bot_service_pb2, match_service_pb2, tournament_service_pb2
+from ronda.v1 import (
+    bot_service_pb2,
+    ladder_service_pb2,
+    match_service_pb2,
+    tournament_service_pb2,
+)
 from ronda.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
+from ronda.v1.ladder_service_pb2_grpc import add_LadderServiceServicer_to_server
 from ronda.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
 from ronda.v1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
 from ronda_arena.customs import is_quick
@@ -44,6 +50,8 @@ from ronda_server.errors import ConfigError
 from ronda_server.hosting import Host
 from ronda_server.identity import ACCESS, Keys, load_admin_key, load_key
 from ronda_server.interceptors import Edge
+from ronda_server.ladders import opening as ladder_opening
+from ronda_server.ladders.hosted import Ladders
 from ronda_server.listening import Listener, cannot_listen
 from ronda_server.log import SqliteLog
 from ronda_server.metrics import Metrics
@@ -51,6 +59,7 @@ from ronda_server.opening import Opening
 from ronda_server.reflection import add_reflection
 from ronda_server.services.admin import AdminService
 from ronda_server.services.bots import BotService
+from ronda_server.services.ladders import LadderService
 from ronda_server.services.matches import MatchService
 from ronda_server.services.tournaments import TournamentService
 from ronda_server.tournaments.hall import Hall, Limits
@@ -63,7 +72,13 @@ _LEAVE_SECONDS: Final = 1.0
 """How long bots that think are waited for when the server leaves."""
 _SERVED: Final = {
     service.full_name: service
-    for module in (match_service_pb2, bot_service_pb2, tournament_service_pb2, admin_service_pb2)
+    for module in (
+        match_service_pb2,
+        bot_service_pb2,
+        tournament_service_pb2,
+        ladder_service_pb2,
+        admin_service_pb2,
+    )
     for service in module.DESCRIPTOR.services_by_name.values()
 }
 _ADMIN: Final = "ronda.admin.v1.AdminService"
@@ -130,6 +145,8 @@ class Config:
     """Tournaments that are played at once; the others wait."""
     tournament_workers: int = 1
     """Processes that play each of them."""
+    ladders: tuple[str | Path, ...] = ()
+    """Files, each of which says what a ladder is that the server plays."""
     bot_delay: float = 0.0
     """Seconds that a hosted bot waits with each decision, so that people can follow."""
     drain_seconds: float = 10.0
@@ -153,6 +170,7 @@ class Server:
         self.addresses: dict[str, str] = {}
         self.host: Host
         self.hall: Hall
+        self.ladders: Ladders
         self.accounts: Accounts
         self.leaving = asyncio.Event()
         """Somebody has asked the server to drain and leave."""
@@ -196,11 +214,13 @@ class Server:
             await self.host.open()
             self._stack.push_async_callback(hall.close)
             await hall.open()
+            ladders = await self._open_ladders()
             isolation: Isolation = "auto" if config.isolation == "sandbox" else "process"
             await self._listen(
                 MatchService(self.host, opening, promises),
                 BotService(self.host, accounts),
                 TournamentService(self.host, accounts, hall, isolation),
+                LadderService(self.host, ladders),
             )
             if config.admin_listen:
                 key_file = Path(config.admin_key_file or f"{path}.admin-key")
@@ -229,8 +249,26 @@ class Server:
         self.hall = Hall(self.host, promises, root, limits)
         return self.hall
 
+    async def _open_ladders(self) -> Ladders:
+        """Return the ladders, which are played from now on, each in a folder of its own."""
+        files = tuple(map(Path, self._config.ladders))
+        orders = await asyncio.to_thread(
+            ladder_opening.orders,
+            files,
+            lambda name: self._registry.find(name).identity,
+            _home(self._config),
+        )
+        self.ladders = Ladders(self.host, orders)
+        self._stack.push_async_callback(self.ladders.close)
+        self.ladders.open()
+        return self.ladders
+
     async def _listen(
-        self, matches: MatchService, bots: BotService, tournaments: TournamentService
+        self,
+        matches: MatchService,
+        bots: BotService,
+        tournaments: TournamentService,
+        ladders: LadderService,
     ) -> None:
         config = self._config
         edge = Edge(self.metrics)
@@ -240,6 +278,7 @@ class Server:
             add_MatchServiceServicer_to_server(matches, server)
             add_BotServiceServicer_to_server(bots, server)
             add_TournamentServiceServicer_to_server(tournaments, server)
+            add_LadderServiceServicer_to_server(ladders, server)
             health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
             if _is_loopback(config.listen):
                 add_reflection(server, _SERVICES)
@@ -285,7 +324,8 @@ class Server:
         """Drain: say so to health checks, end streams with where to resume, finish, and close."""
         await self._health.enter_graceful_shutdown()
         self.host.drain()
-        await self.hall.close()  # at once: what is played is not waited for
+        # At once: what is played is not waited for.
+        await asyncio.gather(self.hall.close(), self.ladders.close())
         await self._stack.aclose()
         _log.info("stopped")
 
@@ -332,8 +372,7 @@ def run(config: Config, ready: Callable[[dict[str, str]], None]) -> None:
 
 def _bots(config: Config, nursery: Nursery) -> tuple[Registry, Isolated]:
     """Return the bots that can be seated, and how they are run; what is less than asked is told."""
-    home = Path(config.bots_dir) if config.bots_dir else None
-    registry = discover(nursery=nursery, home=home)
+    registry = discover(nursery=nursery, home=_home(config))
     for broken in registry.broken:
         _log.warning("bot is left out", bot=broken.name, problem=broken.problem)
     for resting in registry.resting:
@@ -344,6 +383,11 @@ def _bots(config: Config, nursery: Nursery) -> tuple[Registry, Isolated]:
         granted, problem = seating.granted.value, seating.report.problem
         _log.warning("bots are isolated less than asked", level=granted, problem=problem)
     return registry, seating
+
+
+def _home(config: Config) -> Path | None:
+    """Return where bots are kept beside the environment; None: in the usual place."""
+    return Path(config.bots_dir) if config.bots_dir else None
 
 
 def check_access() -> None:

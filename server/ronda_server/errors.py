@@ -47,6 +47,8 @@ class Reason(StrEnum):
     BOT_NOT_FOUND = "BOT_NOT_FOUND"
     KEY_NOT_FOUND = "KEY_NOT_FOUND"
     TOURNAMENT_NOT_FOUND = "TOURNAMENT_NOT_FOUND"
+    LADDER_NOT_FOUND = "LADDER_NOT_FOUND"
+    RATING_NOT_FOUND = "RATING_NOT_FOUND"
     NOT_YOUR_TURN = "NOT_YOUR_TURN"
     CARD_NOT_HELD = "CARD_NOT_HELD"
     DECLARATION_PENDING = "DECLARATION_PENDING"
@@ -79,6 +81,7 @@ class Reason(StrEnum):
     HELLO_TIMEOUT = "HELLO_TIMEOUT"
     DRAINING = "DRAINING"
     STORAGE_UNAVAILABLE = "STORAGE_UNAVAILABLE"
+    LADDER_NOT_READY = "LADDER_NOT_READY"
     INTERNAL = "INTERNAL"
 
 
@@ -119,6 +122,14 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
     Reason.TOURNAMENT_NOT_FOUND: (
         _Code.NOT_FOUND,
         "there is no such tournament; ask ListTournaments",
+    ),
+    Reason.LADDER_NOT_FOUND: (
+        _Code.NOT_FOUND,
+        "the server has no such ladder; leave the name out for its first",
+    ),
+    Reason.RATING_NOT_FOUND: (
+        _Code.NOT_FOUND,
+        "the bot has never been on this ladder; ask ListRatings",
     ),
     Reason.NOT_YOUR_TURN: (_STATE, "another seat is to play; wait for your turn"),
     Reason.CARD_NOT_HELD: (_STATE, "the seat does not hold this card; play one of its hand"),
@@ -175,6 +186,10 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
     Reason.STORAGE_UNAVAILABLE: (
         _Code.UNAVAILABLE,
         "the storage did not answer; retry with the same request id",
+    ),
+    Reason.LADDER_NOT_READY: (
+        _Code.UNAVAILABLE,
+        "the server still reads what has been played on the ladder; retry",
     ),
     Reason.INTERNAL: (_Code.INTERNAL, "internal error"),
 }

@@ -47,6 +47,7 @@ class Needs(Enum):
 
 _SERVICE: Final = "/ronda.v1.MatchService/"
 _TOURNAMENTS: Final = "/ronda.v1.TournamentService/"
+_LADDERS: Final = "/ronda.v1.LadderService/"
 _ADMIN: Final = "/ronda.admin.v1.AdminService/"
 
 ACCESS: Final = {
@@ -72,6 +73,9 @@ ACCESS: Final = {
     f"{_TOURNAMENTS}ListGames": Needs.NOTHING,
     f"{_TOURNAMENTS}GetStandings": Needs.NOTHING,
     f"{_TOURNAMENTS}WatchTournament": Needs.NOTHING,
+    f"{_LADDERS}ListRatings": Needs.NOTHING,
+    f"{_LADDERS}GetRating": Needs.NOTHING,
+    f"{_LADDERS}WatchLadder": Needs.NOTHING,
     f"{_ADMIN}CreateKey": Needs.ADMIN,
     f"{_ADMIN}ListKeys": Needs.ADMIN,
     f"{_ADMIN}RevokeKey": Needs.ADMIN,

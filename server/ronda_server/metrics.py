@@ -5,7 +5,7 @@ Labels come from closed lists only: never an id, a name or a version.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import grpc
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -127,6 +127,18 @@ class Metrics:
             "Results of tournaments that were known when they came.",
             registry=registry,
         )
+        self.ladder_games = Counter(
+            "ronda_ladder_games", "Games of blocks of ladders that are over.", registry=registry
+        )
+        self.ladder_blocks_lost = Counter(
+            "ronda_ladder_blocks_lost",
+            "Blocks of ladders lost by no fault of a bot, which are played again.",
+            registry=registry,
+        )
+        self._ladders = Gauge("ronda_ladders", "Ladders, by state.", ("state",), registry=registry)
+        self._ladder_bots = Gauge(
+            "ronda_ladder_bots", "Bots of ladders, by state.", ("state",), registry=registry
+        )
         self.errors = Counter(
             "ronda_internal_errors", "Unknown exceptions answered.", registry=registry
         )
@@ -135,6 +147,12 @@ class Metrics:
         """Note how the bots of others are run."""
         for level in Level:
             self.isolation.labels(level.value).set(level is granted)
+
+    def laddered(self, ladders: Mapping[str, int], bots: Mapping[str, int]) -> None:
+        """Note how many ladders, and bots on them, are in which state."""
+        for gauge, counts in ((self._ladders, ladders), (self._ladder_bots, bots)):
+            for state, count in counts.items():
+                gauge.labels(state).set(count)
 
     def committed(self, seconds: float, size: int, stored: bool) -> None:
         """Note a commit, or one that failed."""

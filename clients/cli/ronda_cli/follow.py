@@ -148,6 +148,40 @@ async def _stream(
         yield Ended(place.sequence, "match_over")
 
 
+async def unbroken(
+    begin: Callable[[], AsyncGenerator[_T, None]],
+    where: Target,
+    say: Callable[[str], None],
+    patience: Patience,
+) -> AsyncGenerator[_T, None]:
+    """Yield what streams bring, one after the other; `begin` opens one from where it stands."""
+    lost = False
+    while True:
+        problem = Refusal(grpc.StatusCode.UNAVAILABLE, "", "the stream ends again and again")
+        try:
+            async with contextlib.aclosing(begin()) as stream:
+                while True:
+                    # Not wait_for(): Python 3.11's swallows a cancellation with a message.
+                    async with asyncio.timeout(patience.quiet):
+                        news = await anext(stream)
+                    patience.succeeded()
+                    if lost:
+                        lost = False
+                        say("connected again")
+                    yield news
+        except (StopAsyncIteration, TimeoutError):
+            pass  # it broke off without a word: see below
+        except RefusedError as error:
+            if not error.why.retried:
+                raise
+            problem = error.why
+        if not lost:
+            lost = True
+            say(f"the stream of {where.given} broke off: trying again")
+        if not await patience.failed():
+            raise problem.failure(where)
+
+
 async def insist(
     act: Callable[[], Awaitable[_T]],
     where: Target,

@@ -10,7 +10,8 @@ from ronda_cli.lazy import LazyGroup
 
 COMMANDS: Final = {
     "run": ("ronda_cli.ladder_run:run", "Let bots play on this machine until you stop it."),
-    "show": ("ronda_cli.ladder_show:show", "Tell how one stands."),
+    "show": ("ronda_cli.ladder_show:show", "Tell how one stands, here or on a server."),
+    "watch": ("ronda_cli.ladder_watch:watch", "Follow one that a server plays, live."),
 }
 
 

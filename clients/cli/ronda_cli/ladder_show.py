@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from ronda_cli import options
-from ronda_cli import output as out
+from ronda_cli import ladder_told, options
 from ronda_cli.output import ExitCode, Failure
 
 if TYPE_CHECKING:
-    from ronda_arena.ladder.rows import Row
     from ronda_arena.ladder.standings import Change, Ladder
     from ronda_arena.ladder.store import Store
 
 _HISTORY: Final = 1000
-_COLUMNS: Final = ("bot", "owner", "state", "note", "first", "second", "kind", "measured_by")
 
 
 @click.command()
-@click.argument("folder", type=click.Path(file_okay=False, exists=True))
+@click.argument("which", metavar="[DIR|BOT]", required=False)
+@options.server
+@options.ladder
 @click.option(
     "--bot",
     metavar="BOT[@VERSION]",
@@ -34,7 +33,7 @@ _COLUMNS: Final = ("bot", "owner", "state", "note", "first", "second", "kind", "
     type=click.IntRange(1, _HISTORY),
     default=20,
     show_default=True,
-    help="How many blocks of it.",
+    help="How many blocks of it; of a server, points of its history.",
 )
 @click.option(
     "--pairs", is_flag=True, help="Tell how bots fared against each other, the oddest first."
@@ -53,6 +52,43 @@ _COLUMNS: Final = ("bot", "owner", "state", "note", "first", "second", "kind", "
 @options.output("table", "json", "jsonl", "csv")
 @options.plain
 def show(
+    which: str | None,
+    server: str | None,
+    ladder: str,
+    bot: str | None,
+    last: int,
+    pairs: bool,
+    review: bool,
+    records: str | None,
+    commitments: str | None,
+    output: str,
+    plain: bool,
+) -> None:
+    """Tell how the ladder in the folder DIR stands, or with --server one of a server.
+
+    With --server and the name of a BOT it tells of that one, and what its rating has been.
+
+    A rating is told with the interval that holds 95 % of what is thought possible, and with what
+    it is worth almost surely, by which bots are ranked. --review lists pairs that did worse or
+    better with each other than their ratings say: it is for somebody to look at, not a verdict.
+    """
+    asked = (bot is not None, pairs, review, records is not None, commitments is not None)
+    if sum(asked) > 1:
+        raise click.UsageError("one of --bot, --pairs, --review, --records and --commitments")
+    if which is not None and Path(which).is_dir():
+        _of_a_folder(which, bot, last, pairs, review, records, commitments, output, plain)
+        return
+    if not server:
+        what = f"there is no folder {which}" if which else "name the folder of a ladder"
+        raise click.UsageError(f"{what}, or give --server for one of a server")
+    if any(asked[1:]) or (which and bot):
+        raise click.UsageError("of a server its standings are told, and one bot: see `--help`")
+    from ronda_cli import ladder_served  # noqa: PLC0415 -- not for `--help`
+
+    ladder_served.show(server, ladder, which or bot or "", last, output, plain)
+
+
+def _of_a_folder(
     folder: str,
     bot: str | None,
     last: int,
@@ -63,17 +99,9 @@ def show(
     output: str,
     plain: bool,
 ) -> None:
-    """Tell how the ladder in FOLDER stands.
-
-    A rating is told with the interval that holds 95 % of what is thought possible, and with what
-    it is worth almost surely, by which bots are ranked. --review lists pairs that did worse or
-    better with each other than their ratings say: it is for somebody to look at, not a verdict.
-    """
     from ronda_arena.database import StoreError  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.ladder import rows, store  # noqa: PLC0415 -- not for `--help`
 
-    if sum((bot is not None, pairs, review, records is not None, commitments is not None)) > 1:
-        raise click.UsageError("one of --bot, --pairs, --review, --records and --commitments")
     try:
         with store.Folder(Path(folder)) as held:
             kept = held.find()
@@ -85,17 +113,32 @@ def show(
                 )
                 return
             if bot is not None:
-                _tell(_history(kept, bot, last), output, plain)
+                ladder_told.tell(_history(kept, bot, last), output, plain)
                 return
             ladder = _folded(kept)
             if pairs:
-                _tell([one.to_json() for one in rows.pairs(ladder)], output, plain)
+                ladder_told.tell([one.to_json() for one in rows.pairs(ladder)], output, plain)
             elif review:
-                _tell(rows.reviews(ladder), output, plain, f"nobody: {rows.REVIEW_RULE}")
+                ladder_told.tell(rows.reviews(ladder), output, plain, f"nobody: {rows.REVIEW_RULE}")
             else:
-                _standings(ladder, rows.standings(ladder), output, plain)
+                ladder_told.standings(_about(ladder), rows.standings(ladder), output, plain)
     except StoreError as problem:
         raise Failure(str(problem), ExitCode.USAGE) from None
+
+
+def _about(ladder: Ladder) -> dict[str, Any]:
+    """Return what is told of a ladder beside its bots."""
+    plan = ladder.plan
+    return {
+        "id": plan.id,
+        "rules": plan.rules,
+        "players": plan.players,
+        "target": plan.target,
+        "length": plan.length,
+        "blocks": ladder.blocks,
+        "games": ladder.games,
+        "void": ladder.void,
+    }
 
 
 def _folded(kept: Store) -> Ladder:
@@ -144,105 +187,6 @@ def _never(wanted: str, known: Sequence[str]) -> str:
     near = get_close_matches(wanted, [*known, *(one.partition("@")[0] for one in known)], 2)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"{wanted} has never been on this ladder{hint}"
-
-
-def _standings(ladder: Ladder, found: Sequence[Row], output: str, plain: bool) -> None:
-    data = [one.to_json() for one in found]
-    if output == "json":
-        out.line(
-            out.as_json(
-                {
-                    "id": ladder.plan.id,
-                    "rules": ladder.plan.rules,
-                    "players": ladder.plan.players,
-                    "target": ladder.plan.target,
-                    "length": ladder.plan.length,
-                    "blocks": ladder.blocks,
-                    "games": ladder.games,
-                    "void": ladder.void,
-                    "standings": data,
-                }
-            )
-        )
-    elif output == "table":
-        _table([_shown(rank, one) for rank, one in enumerate(found, 1)], plain)
-        for one in found:
-            if one.note:
-                out.note(f"{one.bot} is in quarantine: it {one.note}")
-            if one.changed:
-                often = "once" if one.changed == 1 else f"{one.changed} times"
-                out.note(f"{one.bot} is not what it was: its code has changed {often}")
-            if one.alike and one.bot < min(one.alike):
-                names = ", ".join(one.alike)
-                out.note(f"{one.bot} is the same code as {names}: they never meet")
-    else:
-        _tell(data, output, plain)
-
-
-def _shown(rank: int, one: Row) -> dict[str, str]:
-    # An anchor's rating is a definition and has no interval; so the words say.
-    interval = "pinned" if one.state == "anchor" else f"{one.low:.1f} to {one.high:.1f}"
-    return {
-        "": "" if one.provisional else str(rank),
-        "bot": one.bot,
-        "rating": f"{one.rating:.1f}",
-        "95 %": interval,
-        "at least": f"{one.conservative:.1f}",
-        "games": str(one.games),
-        "won": f"{one.won / one.games:.0%}" if one.games else "",
-        "faults": ", ".join(f"{count} {cause}" for cause, count in one.faults.items()),
-        "met": str(one.opponents),
-        "state": f"{one.state}, provisional" if one.provisional else one.state,
-    }
-
-
-def _tell(data: Sequence[Mapping[str, Any]], output: str, plain: bool, nothing: str = "") -> None:
-    """Write rows of one kind in the form that was asked for."""
-    if output == "json":
-        out.line(out.as_json({"rows": list(data)}))
-    elif output == "jsonl":
-        for one in data:
-            out.line(out.as_json(one))
-    elif output == "csv":
-        from ronda_arena.report.csv import written  # noqa: PLC0415 -- where asked
-
-        heads = list(data[0]) if data else []
-        fields = [[_field(value) for value in one.values()] for one in data]
-        out.line(written(heads, fields).rstrip("\r\n"))
-    elif data:
-        _table([{head: _text(value) for head, value in one.items()} for one in data], plain)
-    else:
-        out.note(nothing or "nothing yet")
-
-
-def _field(value: object) -> object:
-    """Return a value for a spreadsheet, which runs what looks like a formula."""
-    from ronda_arena.report.csv import name_field  # noqa: PLC0415 -- where asked
-
-    shown = _text(value)
-    return (
-        name_field(shown) if isinstance(value, str | list | tuple | dict) and shown else value or ""
-    )
-
-
-def _text(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.2f}"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    if isinstance(value, dict):
-        return ", ".join(f"{many} {what}" for what, many in value.items())
-    return str(value)
-
-
-def _table(rows: Sequence[Mapping[str, str]], plain: bool) -> None:
-    from ronda_cli import tables  # noqa: PLC0415 -- where asked
-    from ronda_cli.look import look  # noqa: PLC0415 -- where asked
-    from ronda_cli.tournament_told import safe  # noqa: PLC0415 -- where asked
-
-    shown = look(plain)
-    for line in tables.lines(safe(rows), shown.width, left=_COLUMNS, plain=shown.plain):
-        out.line(line)
 
 
 def _write(file: str, lines: Iterable[str]) -> None:

@@ -26,6 +26,10 @@ server: Final = click.option(
     help="The server. Bare: with TLS unless it is this machine; or https://..., http://... .",
 )
 
+ladder: Final = click.option(
+    "--ladder", metavar="NAME", default="", help="Which ladder of a server  [default: its first]"
+)
+
 token_file: Final = click.option(
     "--token-file",
     type=click.Path(dir_okay=False),

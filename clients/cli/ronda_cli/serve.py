@@ -130,6 +130,14 @@ if TYPE_CHECKING:
     help="Processes that play each tournament.",
 )
 @click.option(
+    "--ladder",
+    "ladders",
+    multiple=True,
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Play the ladder that this TOML file describes. May be given again.",
+)
+@click.option(
     "--bot-delay",
     type=click.FloatRange(0, 60),
     default=0.0,

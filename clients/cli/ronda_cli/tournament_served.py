@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
-import grpc
 
 from ronda_cli import output as out
 from ronda_cli import tables, tournament_told
 from ronda_cli.channel import Target, read_token, target
 from ronda_cli.client import new_request_id
-from ronda_cli.follow import Patience, insist
+from ronda_cli.follow import Patience, insist, unbroken
 from ronda_cli.look import look
 from ronda_cli.output import ExitCode, Failure, Interrupted, TerminatedError
-from ronda_cli.refusal import Refusal
 from ronda_cli.text import one_line
 from ronda_cli.tournament_client import Alive, Ends, Far, Stands, TournamentClient
 from ronda_cli.updates import RefusedError
@@ -132,39 +130,18 @@ async def _write(client: TournamentClient, tournament: str, path: Path) -> None:
 
 async def _follow(client: TournamentClient, tournament: str) -> None:
     """Tell how far it is until it is over, over any number of streams."""
-    patience, progress = Patience(), out.Progress("blocks")
-    after, lost, state = 0, False, ""
+    progress = out.Progress("blocks")
+    after, state = 0, ""
+    streams = unbroken(lambda: client.watch(tournament, after), client.target, out.note, Patience())
     try:
-        while True:
-            problem = Refusal(grpc.StatusCode.UNAVAILABLE, "", "the stream ends again and again")
-            try:
-                async with contextlib.aclosing(client.watch(tournament, after)) as stream:
-                    while True:
-                        # Not wait_for(): Python 3.11's swallows a cancellation with a message.
-                        async with asyncio.timeout(patience.quiet):
-                            news = await anext(stream)
-                        patience.succeeded()
-                        if lost:
-                            lost = False
-                            out.note("connected again")
-                        if isinstance(news, Ends):
-                            if news.why != "draining":
-                                return
-                            break
-                        if not isinstance(news, Alive):
-                            after = _tell(progress, news, after)
-                            state = _tell_state(progress, tournament, news, state)
-            except (StopAsyncIteration, TimeoutError):
-                pass  # it broke off without a word: see below
-            except RefusedError as error:
-                if not error.why.retried:
-                    raise
-                problem = error.why
-            if not lost:
-                lost = True
-                out.note(f"the stream of {client.target.given} broke off: trying again")
-            if not await patience.failed():
-                raise problem.failure(client.target)
+        async with contextlib.aclosing(streams):
+            async for news in streams:
+                if isinstance(news, Ends):
+                    if news.why != "draining":
+                        return
+                elif not isinstance(news, Alive):
+                    after = _tell(progress, news, after)
+                    state = _tell_state(progress, tournament, news, state)
     finally:
         progress.close()
 

@@ -7,11 +7,11 @@ import multiprocessing
 import signal
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ronda_arena.tournament.executors.processes import end_with_parent, interrupts_held
 from ronda_arena.worker import confine
-from ronda_server.tournaments.told import Halted, Orders, Told
+from ronda_server.tournaments.told import Halted, Orders
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -20,12 +20,17 @@ if TYPE_CHECKING:
 _CONTEXT: Final = multiprocessing.get_context("spawn")
 
 
-def _live(link: Connection, orders: Orders) -> None:
-    """Drive: the life of the process."""
+def settle() -> None:
+    """Let the process be one of the server: it ends with it, and shows itself to nobody."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the server judges it
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=end_with_parent, daemon=True).start()
     confine.hide()
+
+
+def _live(link: Connection, orders: Orders) -> None:
+    """Drive: the life of the process."""
+    settle()
     from ronda_server.tournaments import driver  # noqa: PLC0415 -- heavy, and for this process alone
 
     driver.drive(link, orders)
@@ -34,8 +39,17 @@ def _live(link: Connection, orders: Orders) -> None:
 class Drive:
     """One driver, from its start to its end."""
 
-    def __init__(self, orders: Orders, hear: Callable[[Told], None]) -> None:
-        """Start it; `hear` is told on the loop what it says."""
+    def __init__(
+        self,
+        orders: Any,
+        hear: Callable[[Any], None],
+        live: Callable[[Connection, Any], None] | None = None,
+    ) -> None:
+        """Start it; `hear` is told on the loop what it says.
+
+        Its life is that of a tournament's driver, unless it is given another.
+        """
+        self._live = live or _live
         self._orders = orders
         self._hear = hear
         self._loop = asyncio.get_running_loop()
@@ -44,7 +58,7 @@ class Drive:
         self._ended = False
         self.done: asyncio.Future[None] = self._loop.create_future()
         """When the process is gone."""
-        threading.Thread(target=self._follow, name="tournament", daemon=True).start()
+        threading.Thread(target=self._follow, name="driver", daemon=True).start()
 
     async def end(self) -> None:
         """End it at once, and wait until it is gone."""
@@ -83,7 +97,7 @@ class Drive:
             link, its = _CONTEXT.Pipe(duplex=False)
             with its:
                 process = _CONTEXT.Process(
-                    target=_live, args=(its, self._orders), name="ronda-tournament"
+                    target=self._live, args=(its, self._orders), name="ronda-driver"
                 )
                 try:
                     with interrupts_held():
@@ -102,7 +116,7 @@ class Drive:
                 return
             self._on_loop(self._hear, told)
 
-    def _on_loop(self, call: Callable[..., None], *told: Told) -> None:
+    def _on_loop(self, call: Callable[..., None], *told: object) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(call, *told)
 

@@ -8,8 +8,6 @@ the server.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
@@ -22,8 +20,9 @@ from ronda_arena.tournament.executors.chunks import fault_words
 from ronda_arena.tournament.executors.here import Here
 from ronda_arena.tournament.executors.processes import Processes
 from ronda_arena.tournament.run import Run, Standing
-from ronda_arena.tournament.store import Folder, Store, StoreError
+from ronda_arena.tournament.store import Store, StoreError
 from ronda_bots.registry import BotNotFoundError
+from ronda_server.claiming import patiently
 from ronda_server.tournaments.told import Halted, Orders, Over, Reported, Stood
 
 _PATIENCE: Final = 900.0
@@ -34,8 +33,6 @@ _REPORT_SECONDS: Final = 1.0
 """Between two reports, at least."""
 _REPORT_PART: Final = 10
 """And so many times as long as the last one took to make."""
-_LEAVE_SECONDS: Final = 10.0
-"""For the process that had the folder before, whose server was killed."""
 
 
 def drive(link: Connection, orders: Orders) -> None:
@@ -55,7 +52,7 @@ def drive(link: Connection, orders: Orders) -> None:
 
 
 def _play(link: Connection, orders: Orders) -> str:
-    with _claimed(orders.folder) as held:
+    with patiently(lambda: store.claim(orders.folder)) as held:
         kept = held.find() or held.begin(orders.contract)
         if (kept.plan, kept.contract.master) != (orders.contract.plan, orders.contract.master):
             raise StoreError("the folder holds another tournament")
@@ -73,26 +70,6 @@ def _executor(orders: Orders) -> Executor:
     if orders.workers == 1:
         return Here(orders.contract, orders.registry)
     return Processes(orders.contract, orders.registry, orders.workers)
-
-
-@contextmanager
-def _claimed(folder: Path) -> Iterator[Folder]:
-    """Have the folder, once whoever had it for a server that was killed has left."""
-    until = time.monotonic() + _LEAVE_SECONDS
-    while True:
-        try:
-            claim = store.claim(folder)
-            held = claim.__enter__()
-        except StoreError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.05)  # it ends with its server, and nothing tells when
-            continue
-        break
-    try:
-        yield held
-    finally:
-        claim.__exit__(None, None, None)
 
 
 class _Teller:

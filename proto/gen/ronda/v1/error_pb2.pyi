@@ -95,6 +95,12 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """NOT_FOUND: there is no such API key. Ask ListKeys."""
     ERROR_REASON_TOURNAMENT_NOT_FOUND: _ErrorReason.ValueType  # 33
     """NOT_FOUND: there is no such tournament. Check the id, or ask ListTournaments."""
+    ERROR_REASON_LADDER_NOT_FOUND: _ErrorReason.ValueType  # 34
+    """NOT_FOUND: the server has no ladder of this name, or none at all. Leave the name out for its
+    first.
+    """
+    ERROR_REASON_RATING_NOT_FOUND: _ErrorReason.ValueType  # 35
+    """NOT_FOUND: the bot has never been on this ladder. Ask ListRatings."""
     ERROR_REASON_NOT_YOUR_TURN: _ErrorReason.ValueType  # 40
     """FAILED_PRECONDITION: another seat is to play. Wait for your turn on the stream."""
     ERROR_REASON_CARD_NOT_HELD: _ErrorReason.ValueType  # 41
@@ -195,6 +201,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """UNAVAILABLE: the server cannot reach its storage, and whether the command took effect is not
     known. Retry with the same request id, waiting longer each time.
     """
+    ERROR_REASON_LADDER_NOT_READY: _ErrorReason.ValueType  # 92
+    """UNAVAILABLE: the server has begun with the ladder and still reads what has been played. Retry
+    after the delay in RetryInfo.
+    """
     ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 100
     """INTERNAL: the fault is the server's. Report it; a retry with the same request id is safe."""
 
@@ -280,6 +290,12 @@ ERROR_REASON_KEY_NOT_FOUND: ErrorReason.ValueType  # 32
 """NOT_FOUND: there is no such API key. Ask ListKeys."""
 ERROR_REASON_TOURNAMENT_NOT_FOUND: ErrorReason.ValueType  # 33
 """NOT_FOUND: there is no such tournament. Check the id, or ask ListTournaments."""
+ERROR_REASON_LADDER_NOT_FOUND: ErrorReason.ValueType  # 34
+"""NOT_FOUND: the server has no ladder of this name, or none at all. Leave the name out for its
+first.
+"""
+ERROR_REASON_RATING_NOT_FOUND: ErrorReason.ValueType  # 35
+"""NOT_FOUND: the bot has never been on this ladder. Ask ListRatings."""
 ERROR_REASON_NOT_YOUR_TURN: ErrorReason.ValueType  # 40
 """FAILED_PRECONDITION: another seat is to play. Wait for your turn on the stream."""
 ERROR_REASON_CARD_NOT_HELD: ErrorReason.ValueType  # 41
@@ -379,6 +395,10 @@ ERROR_REASON_DRAINING: ErrorReason.ValueType  # 90
 ERROR_REASON_STORAGE_UNAVAILABLE: ErrorReason.ValueType  # 91
 """UNAVAILABLE: the server cannot reach its storage, and whether the command took effect is not
 known. Retry with the same request id, waiting longer each time.
+"""
+ERROR_REASON_LADDER_NOT_READY: ErrorReason.ValueType  # 92
+"""UNAVAILABLE: the server has begun with the ladder and still reads what has been played. Retry
+after the delay in RetryInfo.
 """
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 100
 """INTERNAL: the fault is the server's. Report it; a retry with the same request id is safe."""

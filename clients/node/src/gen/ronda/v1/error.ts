@@ -106,6 +106,13 @@ export enum ErrorReason {
   KEY_NOT_FOUND = 32,
   /** TOURNAMENT_NOT_FOUND - NOT_FOUND: there is no such tournament. Check the id, or ask ListTournaments. */
   TOURNAMENT_NOT_FOUND = 33,
+  /**
+   * LADDER_NOT_FOUND - NOT_FOUND: the server has no ladder of this name, or none at all. Leave the name out for its
+   * first.
+   */
+  LADDER_NOT_FOUND = 34,
+  /** RATING_NOT_FOUND - NOT_FOUND: the bot has never been on this ladder. Ask ListRatings. */
+  RATING_NOT_FOUND = 35,
   /** NOT_YOUR_TURN - FAILED_PRECONDITION: another seat is to play. Wait for your turn on the stream. */
   NOT_YOUR_TURN = 40,
   /** CARD_NOT_HELD - FAILED_PRECONDITION: the seat does not hold this card. Play one of its hand. */
@@ -224,6 +231,11 @@ export enum ErrorReason {
    * known. Retry with the same request id, waiting longer each time.
    */
   STORAGE_UNAVAILABLE = 91,
+  /**
+   * LADDER_NOT_READY - UNAVAILABLE: the server has begun with the ladder and still reads what has been played. Retry
+   * after the delay in RetryInfo.
+   */
+  LADDER_NOT_READY = 92,
   /** INTERNAL - INTERNAL: the fault is the server's. Report it; a retry with the same request id is safe. */
   INTERNAL = 100,
 }

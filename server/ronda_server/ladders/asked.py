@@ -1,0 +1,95 @@
+"""What a ladder of the server is, as a file says it: the flags of `ronda ladder run` as keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+
+from ronda_arena.ladder.plan import LadderError, LadderPlan, made
+from ronda_arena.tournament.spec import Isolation, SpecError, data
+from ronda_core.rules import RulesError, settings
+from ronda_server.errors import ConfigError
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ANCHORS: Final = ("random", "greedy", "careful")
+
+
+class Asked(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """One ladder. Where it goes on with what its folder holds, only `dir` is needed."""
+
+    dir: str
+    """Its folder, beside the file if it is not absolute."""
+    name: str = "ladder"
+    rules: str = "playtash"
+    players: int = 2
+    target: int | None = None
+    hands: int = 0
+    clock: str | None = None
+    isolation: Isolation = "auto"
+    rated: bool = False
+    anchors: tuple[str, ...] = _ANCHORS
+    bots: tuple[str, ...] = ()
+    """Who plays beside the anchors; empty: all that are installed."""
+    owners: dict[str, str] = {}
+    """Whose bots are, by name; who is not in it owns itself."""
+    look_every: Annotated[float, msgspec.Meta(ge=0.1)] = 60.0
+    """Seconds after which it is looked again who is installed."""
+    workers: Annotated[int, msgspec.Meta(ge=1, le=256)] = 1
+    """Processes that play its games."""
+
+
+_DECIDED: Final = frozenset(Asked.__struct_fields__) - {
+    "dir",
+    "bots",
+    "owners",
+    "look_every",
+    "workers",
+}
+"""What a ladder keeps for as long as it lives."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What a file asks for."""
+
+    asked: Asked
+    folder: Path
+    given: bool
+    """Whether it says anything that a ladder keeps."""
+
+    def plan(self, identity: Callable[[str], str]) -> LadderPlan:
+        """Return what is to be played; `LadderError` for what cannot be.
+
+        `identity` finds the name@version that a name means.
+        """
+        asked = self.asked
+        if not _NAME.fullmatch(asked.name):
+            raise LadderError("name: at most 64 letters, digits, `-` and `_`")
+        try:
+            table = settings(asked.rules, asked.players, asked.target, asked.hands)
+        except RulesError as problem:
+            raise LadderError(f"{problem.field}: {problem}") from None
+        return made(
+            asked.name,
+            table,
+            clock=asked.clock,
+            isolation=asked.isolation,
+            rated=asked.rated,
+            anchors=asked.anchors,
+            identity=identity,
+        )
+
+
+def read(file: Path) -> Wanted:
+    """Return what a file asks for; `ConfigError` where it cannot be read."""
+    try:
+        values = data(file.read_text(encoding="utf-8"))
+        asked = msgspec.convert(values, Asked)
+    except OSError as problem:
+        raise ConfigError(f"{file} cannot be read: {problem.strerror or problem}") from None
+    except (SpecError, UnicodeDecodeError, msgspec.ValidationError) as problem:
+        raise ConfigError(f"{file}: {problem}") from None
+    return Wanted(asked, file.parent / asked.dir, not _DECIDED.isdisjoint(values))

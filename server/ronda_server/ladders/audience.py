@@ -1,0 +1,91 @@
+"""Who watches a ladder. A watcher is told the newest, so a slow one costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import NamedTuple
+
+from ronda_server.streams import HEARTBEAT_SECONDS, Watcher
+
+
+class Sign(NamedTuple):
+    """What differs where there is anything new."""
+
+    sequence: int
+    state: str
+    problem: str
+
+
+class Standing(NamedTuple):
+    """How all stand."""
+
+
+class Changed(NamedTuple):
+    """What has changed after a number."""
+
+    after: int
+
+
+class Quiet(NamedTuple):
+    """Nothing has happened."""
+
+    sequence: int
+
+
+class Ended(NamedTuple):
+    """The stream ends: the server leaves."""
+
+    sequence: int
+
+
+Update = Standing | Changed | Quiet | Ended
+
+
+class Audience:
+    """The watchers of one ladder."""
+
+    def __init__(self, sign: Callable[[], Sign], knows: Callable[[int], bool]) -> None:
+        """Begin; `sign` says what there is now, `knows` whether changes since then are known."""
+        self._sign = sign
+        self._knows = knows
+        self._draining = False
+        self._watchers: set[Watcher] = set()
+
+    def wake(self) -> None:
+        """Let everybody look again."""
+        for watcher in self._watchers:
+            watcher.wake()
+
+    def drain(self) -> None:
+        """End every stream, present and to come."""
+        self._draining = True
+        self.wake()
+
+    async def watch(self, after: int) -> AsyncIterator[Update]:
+        """Yield what is new to who has seen what the number `after` tells."""
+        watcher = Watcher(None)
+        self._watchers.add(watcher)
+        try:
+            async for update in self._follow(watcher, after):
+                yield update
+        finally:
+            self._watchers.discard(watcher)
+
+    async def _follow(self, watcher: Watcher, after: int) -> AsyncIterator[Update]:
+        seen = self._sign()
+        if not self._knows(after):
+            yield Standing()
+        elif after == seen.sequence:
+            yield Quiet(after)
+        else:
+            yield Changed(after)
+        while True:
+            now = self._sign()
+            if seen != now:
+                before, seen = seen, now
+                yield Changed(before.sequence)
+            elif self._draining:
+                yield Ended(seen.sequence)
+                return
+            elif not await watcher.rest(HEARTBEAT_SECONDS):
+                yield Quiet(seen.sequence)

@@ -1,0 +1,79 @@
+"""What a server says to a ladder's driver, and what it says back. Nothing of that is secret."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ronda_arena.ladder.history import History, Point
+from ronda_arena.ladder.plan import LadderPlan
+from ronda_arena.ladder.ratings import Rating
+from ronda_arena.ladder.rows import Row
+from ronda_server.tournaments.told import Halted
+
+
+class Orders(NamedTuple):
+    """What a driver is to do."""
+
+    plan: LadderPlan
+    """That its folder holds."""
+    folder: Path
+    home: Path | None
+    """Where bots are kept beside the environment; None: in the usual place."""
+    wanted: tuple[str, ...]
+    """Who plays beside the anchors; empty: all that are installed."""
+    owners: Mapping[str, str]
+    look_every: float
+    workers: int
+    """Processes that play for it; 1: it plays itself."""
+
+
+class Head(NamedTuple):
+    """How far the log is."""
+
+    facts: int
+    now: int
+    """When the last of them was."""
+    blocks: int
+    games: int
+    void: int
+    """Blocks that were lost by no fault of a bot."""
+
+
+class Seen(NamedTuple):
+    """How a bot stands."""
+
+    row: Row
+    """Of one that is away: as it went."""
+    away: Rating | None = None
+    """What was thought of it when it went; None: it is there, or pinned, and does not age."""
+    since: int = 0
+    """When it went."""
+
+
+class Stood(NamedTuple):
+    """What has changed since the last word."""
+
+    head: Head
+    seen: tuple[Seen, ...]
+    points: tuple[tuple[str, Point], ...]
+    """What blocks came to, by bot and in their order."""
+
+
+class Opened(NamedTuple):
+    """The log is read: all of it."""
+
+    head: Head
+    seen: tuple[Seen, ...]
+    histories: Mapping[str, History]
+
+
+class Waiting(NamedTuple):
+    """Nobody is there to play; it looks again by itself, and goes on."""
+
+    words: str
+    """For the log."""
+
+
+Told = Opened | Stood | Waiting | Halted
