@@ -126,7 +126,6 @@ def run(
 
     where = places.place_of(executor, workers, scheduler)
     table = wishes.wished(rules, players, target, hands)
-    given = wishes.given(_DECIDED)
     again = out.command(
         *("ronda", "ladder", "run", "--dir", folder, *_again(bots, owners)),
         *(*where.words, *options.bots_dir_again()),
@@ -154,7 +153,7 @@ def run(
     progress = _Progress(games)
     try:
         with restoring(), store.claim(Path(folder)) as held:
-            kept = begin.kept(held, plan, given=bool(given))
+            kept = begin.kept(held, plan, given=bool(wishes.given(_DECIDED)))
             try:
                 played = Run(
                     kept,
@@ -184,11 +183,9 @@ def run(
         raise Failure(str(problem), ExitCode.USAGE) from None
     except (StoreError, ExecutorError) as problem:
         raise Failure(f"{problem}; go on with: {again}", ExitCode.UNREACHABLE) from None
-    except begin.AnotherLadderError as problem:
-        advice = "Take another folder, or go on with --dir alone"
-        raise Failure(f"{problem} {advice}", ExitCode.USAGE) from None
     except (LadderError, IsolationError) as problem:
-        raise Failure(str(problem), ExitCode.REFUSED) from None
+        another = isinstance(problem, begin.AnotherLadderError)
+        raise Failure(str(problem), ExitCode.USAGE if another else ExitCode.REFUSED) from None
 
 
 class _Progress:

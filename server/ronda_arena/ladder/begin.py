@@ -31,5 +31,6 @@ def kept(folder: Folder, plan: Callable[[], LadderPlan], *, given: bool) -> Stor
     if changed:
         raise AnotherLadderError(
             f"another ladder was begun in {folder.path}: {'; '.join(changed)}."
+            " Take another folder, or go on with what it was begun with"
         )
     return found
