@@ -52,7 +52,7 @@ def test_a_server_that_is_killed_goes_on_and_what_was_told_stands(
 ) -> None:
     file = ladder_file(tmp_path, workers=workers)
     seen = Seen()
-    for _ in range(3):
+    for _ in range(2):
         with _serving(tmp_path, file) as (process, stub):
             request = pb.WatchLadderRequest(after_sequence=seen.ladder.sequence)
             more = seen.games + 20

@@ -58,6 +58,7 @@ async def test_where_too_few_are_there_it_halts_until_somebody_comes(
     assert [one.bot for one in (await ann.page()).ratings] == ["greedy@1.0.0"]
 
 
+@pytest.mark.thorough
 async def test_a_driver_that_is_killed_is_followed_by_another_and_no_block_counts_twice(
     start: Any, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.server.conftest import stop
 from tests.server.ladders.callers import BOT, STATE, Caller, Log, Seen, ladder_file
 from tests.server.scraping import scrape, total
@@ -137,6 +138,7 @@ def _local(folder: Path, registry: Registry, games: int) -> int:
         return run.ladder.games
 
 
+@pytest.mark.thorough
 async def test_a_ladder_goes_on_from_the_command_line_to_the_server_and_back(
     start: Any, tmp_path: Path, registry: Registry
 ) -> None:
