@@ -29,12 +29,12 @@ _log = structlog.get_logger(__name__)
 
 _GROUP: Final = 256
 """Most pieces of work in one commit."""
-_SIBLINGS: Final = 16
+_SIBLINGS: Final = 8
 _DELAY: Final = 0.003
 """Seconds that a commit waits for company under a load of more than `_SIBLINGS`, where a larger
 group costs less than it delays; alone nobody waits. PostgreSQL calls them commit_siblings and
 commit_delay."""
-_REMEMBERED: Final = 7 / 8
+_REMEMBERED: Final = 3 / 4
 """What a smaller group leaves of the load: small ones come between large ones by chance."""
 
 
