@@ -355,7 +355,7 @@ def _play(event: Played) -> Play:
         event.seat,
         CARDS[event.card],
         tuple([CARDS[card] for card in event.captured]),
-        by_rank(event.reclaimed),
+        by_rank(event.reclaimed) if event.reclaimed else (),
         event.link,
     )
 

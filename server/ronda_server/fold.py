@@ -81,9 +81,11 @@ def apply(
     `IllegalMoveError` where the rules forbid it: then `game` may be half changed and is to be
     thrown away.
     """
-    first, *rest = _number(game, _STEPS[kind](game, data), time)
-    fact = first.fact._replace(kind=kind, data=data, request=request, content=content)
-    return [first._replace(fact=fact), *rest]
+    happened = _number(game, _STEPS[kind](game, data), time)
+    first = happened[0]
+    fact = Fact(first.fact.sequence, first.fact.time, kind, data, request, content)
+    happened[0] = Happened(fact, first.public, first.by_seat, first.event)
+    return happened
 
 
 def _number(game: Game, steps: Iterator[_Step], time: int) -> list[Happened]:

@@ -69,6 +69,7 @@ class Host:
         self.registry = registry
         self.seating = seating
         self.metrics = metrics
+        metrics.live_matches.set_function(self.__len__)
         self.now = now
         self.draining = False
         self._began = now()
@@ -92,7 +93,6 @@ class Host:
     async def open(self) -> None:
         """Begin to take up every match that is not over where its log ends, the newest first."""
         await self._loading.open()
-        self.metrics.live_matches.set(len(self))
 
     async def loaded(self) -> None:
         """Wait until every match is taken up that can be."""
@@ -162,6 +162,7 @@ class Host:
         if live is not None:  # someone who knew its id has looked for it at once
             return live
         live = Live(game, Audience(self.now, self.metrics))
+        self._shelve(live)
         self._tell(live, game, happened)
         return live
 
@@ -234,7 +235,7 @@ class Host:
         self.metrics.happened(after, happened)
         if after.result:
             _log.info("match over", match=after.id, outcome=after.result.outcome)
-        self._shelve(live)
+            self._shelve(live)
         self.go_on(live)
 
     def go_on(self, live: Live) -> None:
@@ -242,7 +243,8 @@ class Host:
         self._set_timer(live)
         if live.remote:
             self.remotes.look(live)
-        self._drivers.look(live)
+        if live.hosted:
+            self._drivers.look(live)
 
     async def take_answer(self, live: Live, answer: Answer) -> None:
         """Take what a bot has decided, if it is still asked."""
@@ -370,7 +372,6 @@ class Host:
     def _shelve(self, live: Live) -> None:
         self._shelf.put(live)
         self._loading.came(live.game.id)
-        self.metrics.live_matches.set(len(self))
 
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)

@@ -55,6 +55,7 @@ class Live:
         "game",
         "granted",
         "handed",
+        "hosted",
         "lock",
         "record",
         "rematch_id",
@@ -81,6 +82,8 @@ class Live:
         """The storage may hold more than this."""
         self.remote = tuple(at for at, seat in enumerate(game.seats) if seat.remote)
         """Seats of remote bots."""
+        self.hosted = any(seat.hosted for seat in game.seats)
+        """Whether bots sit there that this server runs itself."""
         self.handed = 0
         """When what is open could be handed to remote bots; 0: not since this server began."""
         self.answering = 0

@@ -348,21 +348,20 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     def _check_visible(self, live: Live, token: str) -> int:
         """Return who the caller is; a private match is not found without one of its tokens."""
         game = live.game
-        digest = self._keys.digest(token) if token else b""
-        caller = _NOBODY
         if token:
+            digest = self._keys.digest(token)
+            for at, seat in enumerate(game.seats):
+                if seat.digest == digest:
+                    return at
             if digest == game.owner:
-                caller = _OWNER
-            caller = next(
-                (at for at, seat in enumerate(game.seats) if seat.digest == digest), caller
-            )
-        known = caller != _NOBODY or any(seat.invitation == digest for seat in game.created_seats)
-        if not (token and known):
-            if game.visibility == "private":
-                raise ServiceError(Reason.MATCH_NOT_FOUND)
-            if token:
-                raise ServiceError(Reason.BAD_TOKEN)
-        return caller
+                return _OWNER
+            if any(seat.invitation == digest for seat in game.created_seats):
+                return _NOBODY
+        if game.visibility == "private":
+            raise ServiceError(Reason.MATCH_NOT_FOUND)
+        if token:
+            raise ServiceError(Reason.BAD_TOKEN)
+        return _NOBODY
 
 
 def _agreed_at(live: Live, seat: int) -> int:
