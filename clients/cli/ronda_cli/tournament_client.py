@@ -345,7 +345,9 @@ def _rating(row: tournament_pb2.Rating, names: Sequence[str]) -> report.RatingRo
 
 def _pair(row: tournament_pb2.PairStanding, names: Sequence[str]) -> report.PairRow:
     first, second = _named(row.first, names), _named(row.second, names)
-    return report.PairRow(first, second, _estimate(row.margin), row.won, row.drawn, row.lost)
+    los = row.los if row.HasField("los") else None
+    margin = _estimate(row.margin)
+    return report.PairRow(first, second, margin, row.won, row.drawn, row.lost, los)
 
 
 def _estimate(told: tournament_pb2.Estimate) -> Estimate:

@@ -45,11 +45,12 @@ def ratings(summary: Summary) -> str:
 def pairs(summary: Summary) -> str:
     """Return a line for each two that met, below a line of heads."""
     return written(
-        ("first", "second", *_heads("margin"), "won", "drawn", "lost"),
+        ("first", "second", *_heads("margin"), "won", "drawn", "lost", "los"),
         (
             (
                 *(name_field(row.first), name_field(row.second)),
                 *(*_fields(row.margin), row.won, row.drawn, row.lost),
+                "" if row.los is None else round(row.los, DIGITS),
             )
             for row in summary.pairs
         ),

@@ -64,6 +64,7 @@ class Cell(NamedTuple):
     """How the entrant of a row fared against that of a column."""
 
     margin: Estimate
+    los: str
     shade: str
 
 
@@ -136,7 +137,7 @@ def _cell(row: PairRow | None, most: float) -> Cell | None:
         return None
     lead = reading.sure_lead(row.margin)
     depth = min(_SHADES, 1 + int(_SHADES * abs(lead) / most)) if lead else 0
-    return Cell(row.margin, f"{'w' if lead > 0 else 'l'}{depth}")
+    return Cell(row.margin, words.los(row.los), f"{'w' if lead > 0 else 'l'}{depth}")
 
 
 def _drawn(plot: Callable[[Summary, int], Markup | None], summary: Summary) -> Drawn | None:

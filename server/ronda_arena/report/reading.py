@@ -95,7 +95,13 @@ def _turned(row: PairRow) -> PairRow:
     value, low, high, blocks = row.margin
     margin = Estimate(_minus(value), _minus(high), _minus(low), blocks)
     return replace(
-        row, first=row.second, second=row.first, margin=margin, won=row.lost, lost=row.won
+        row,
+        first=row.second,
+        second=row.first,
+        margin=margin,
+        won=row.lost,
+        lost=row.won,
+        los=None if row.los is None else 1 - row.los,
     )
 
 

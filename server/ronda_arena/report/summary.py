@@ -71,6 +71,8 @@ class PairRow:
     """Games in which the first ended ahead of the second, whoever won."""
     drawn: int
     lost: int
+    los: float | None = None
+    """How likely it is by the margin that the first is the stronger; None where that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +222,8 @@ def gather(
     if evidence.blocks and (not progress or progress[-1].blocks != evidence.blocks):
         progress.append(_step(evidence, strengths))
     ratings = _ratings(evidence, strengths)
-    met = pairs.margins(evidence, strengths.kinds, strengths.taken)
+    meetings = pairs.meetings(evidence, strengths.kinds, strengths.taken)
+    met = {pair: one.margin for pair, one in meetings.items()}
     luck = _luck(evidence, strengths)
     places = _positions(evidence, strengths)
     faults, helped = _faults(evidence), who.helped(evidence, plan)
@@ -236,7 +239,7 @@ def gather(
         games=evidence.games,
         ratings=ratings,
         bots=_bots(evidence, strengths),
-        pairs=_pairs(evidence, met),
+        pairs=_pairs(evidence, meetings),
         positions=places,
         luck=luck,
         faults=faults,
@@ -331,12 +334,12 @@ def _by_strength(margin: Estimate, name: str, won: int = 0) -> tuple[bool, float
     return False, -round(margin.value, DIGITS), name
 
 
-def _pairs(evidence: Evidence, met: dict[tuple[int, int], Estimate]) -> tuple[PairRow, ...]:
+def _pairs(evidence: Evidence, met: dict[tuple[int, int], pairs.Meeting]) -> tuple[PairRow, ...]:
     rows = []
-    for (first, second), margin in met.items():
+    for (first, second), (margin, los) in met.items():
         score = evidence.pairs[first, second]
         one, other = evidence.entrants[first].name, evidence.entrants[second].name
-        rows.append(PairRow(one, other, margin, score.won, score.drawn, score.lost))
+        rows.append(PairRow(one, other, margin, score.won, score.drawn, score.lost, los))
     return tuple(rows)
 
 

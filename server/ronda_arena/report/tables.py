@@ -14,7 +14,7 @@ from ronda_arena.statistics.estimate import Estimate
 Row = dict[str, str]
 
 SPARE: Final = (
-    *("W-D-L", "Elo, 95 %", "wins, 95 %", "games won", "extra blocks", "games"),
+    *("W-D-L", "Elo, 95 %", "wins, 95 %", "games won", "extra blocks", "games", "LOS"),
     *reversed(words.CAUSES.values()),
 )
 """Columns that can be missed where there is no room for all, those first that are missed least."""
@@ -76,6 +76,7 @@ def pairs(summary: Summary, called: names.Called = names.shown) -> list[Row]:
             "second": called(row.second),
             f"points a {summary.unit}, 95 %": _told(row.margin, words.points),
             "blocks": words.count(row.margin.blocks),
+            "LOS": words.los(row.los),
             "W-D-L": f"{row.won}-{row.drawn}-{row.lost}",
         }
         for row in reading.paired(summary)[: reading.MOST_PAIRS]

@@ -48,6 +48,15 @@ def share(number: float) -> str:
     return f"{100 * number:.1f} %"
 
 
+def los(number: float | None) -> str:
+    """Return a likelihood of superiority, which is never told as sure; empty where unknown."""
+    if number is None:
+        return ""
+    if number > 0.9995:
+        return "> 99.9 %"
+    return "< 0.1 %" if number < 0.0005 else share(number)
+
+
 def variance(number: float) -> str:
     """Return a variance: three digits that count."""
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"

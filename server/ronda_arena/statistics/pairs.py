@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtr
 
 from ronda_arena.statistics.clustered import estimate, quantile, ratio
 from ronda_arena.statistics.estimate import Estimate
@@ -12,8 +14,23 @@ from ronda_arena.statistics.evidence import Evidence, Kinds, added
 from ronda_arena.statistics.margins import ROUNDING, Control, sharpened
 
 
+class Meeting(NamedTuple):
+    """How the first of two entrants fared against the second."""
+
+    margin: Estimate
+    """Points that the first is ahead."""
+    los: float | None
+    """Likelihood of superiority: how likely it is that the first is ahead in the long run, if
+    before the games nothing was known of either. None where the margin has no interval."""
+
+
 def margins(evidence: Evidence, kinds: Kinds, taken: Control) -> dict[tuple[int, int], Estimate]:
     """Return by how many points the first of two is ahead of the second, for all that met."""
+    return {pair: met.margin for pair, met in meetings(evidence, kinds, taken).items()}
+
+
+def meetings(evidence: Evidence, kinds: Kinds, taken: Control) -> dict[tuple[int, int], Meeting]:
+    """Return how the first of two fared against the second, for all that met."""
     count = evidence.sides
     least = (count - 1) / count  # of what an entrant is ahead of the others: of the whole table
     moments = sharpened(kinds, taken)
@@ -47,6 +64,9 @@ def margins(evidence: Evidence, kinds: Kinds, taken: Control) -> dict[tuple[int,
         rounding = 2 * ROUNDING * kinds.point**2 / games[at_pair]
         variance = max(variance, rounding)
         freedom = np.array(max(1.0, clusters[at_pair] - 1))
-        half = float(quantile(freedom) * np.sqrt(variance))
-        told[first, second] = estimate(float(value), half, score.blocks)
+        error = float(np.sqrt(variance))
+        margin = estimate(float(value), float(quantile(freedom)) * error, score.blocks)
+        # The same t as of the interval: its end at zero is a LOS of 97.5 %.
+        los = float(stdtr(freedom, value / error)) if margin.known else None
+        told[first, second] = Meeting(margin, los)
     return told

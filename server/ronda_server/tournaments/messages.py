@@ -249,6 +249,7 @@ def _pair(row: Mapping[str, Any], place: Mapping[str, int]) -> tournament_pb2.Pa
         won=row["won"],
         drawn=row["drawn"],
         lost=row["lost"],
+        los=row.get("los"),  # a report that an older version wrote has none
     )
 
 

@@ -164,6 +164,7 @@ def _pair(first: str, second: str, ahead: float, blocks: int, chance: random.Ran
         won,
         1,
         games - 1 - won,
+        (1 + erf(ahead / 2)) / 2,
     )
 
 

@@ -208,12 +208,14 @@ def test_every_pair_is_there_both_ways_with_its_interval_and_blocks(name: str) -
         assert value is not None
         assert low is not None
         assert high is not None
-        for cell, numbers in (
-            (square[at][against], (value, low, high)),
-            (square[against][at], (-value, -high, -low)),
+        assert row.los is not None
+        for cell, los, numbers in (
+            (square[at][against], row.los, (value, low, high)),
+            (square[against][at], 1 - row.los, (-value, -high, -low)),
         ):
             one, least, most = map(words.points, numbers)
-            assert cell == f"{one}{least} to {most}{words.counted(blocks, 'block')}"
+            sure = f"LOS {words.los(los)}"
+            assert cell == f"{one}{least} to {most}{sure}{words.counted(blocks, 'block')}"
 
 
 def test_who_is_not_known_has_no_rank_in_the_square_of_pairs_either() -> None:

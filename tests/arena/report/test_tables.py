@@ -52,7 +52,7 @@ class TestRows:
         ]
 
     def test_a_square_tells_each_pair_from_both_sides(self) -> None:
-        pair = PairRow("a@1", "b@1", Estimate(2.0, 1.0, 3.5, 7), 9, 1, 4)
+        pair = PairRow("a@1", "b@1", Estimate(2.0, 1.0, 3.5, 7), 9, 1, 4, 0.98)
         pairs = replace(
             PLAIN,
             ratings=tuple(
@@ -67,6 +67,11 @@ class TestRows:
         ]
         turned = reading.meetings(pairs)["b@1", "a@1"]
         assert (turned.won, turned.drawn, turned.lost) == (4, 1, 9)
+        assert turned.los == pytest.approx(0.02)
+
+    def test_los_is_never_told_as_sure(self) -> None:
+        told = [words.los(los) for los in (None, 0.0, 0.001, 0.5, 0.975, 0.9996, 1.0)]
+        assert told == ["", "< 0.1 %", "0.1 %", "50.0 %", "97.5 %", "> 99.9 %", "> 99.9 %"]
 
     def test_faults_come_by_cause_and_the_worst_first(self) -> None:
         assert [(row["bot"], row["faults"]) for row in tables.faults(PLAIN)] == [
@@ -116,6 +121,9 @@ class TestSpreadsheet:
         found = read(csv.pairs(PLAIN))
         assert [(line["first"], line["second"], line["won"]) for line in found] == [
             (row.first, row.second, str(row.won)) for row in PLAIN.pairs
+        ]
+        assert [float(line["los"]) for line in found] == [
+            pytest.approx(row.los, abs=1e-6) for row in PLAIN.pairs
         ]
 
     def test_what_is_not_known_is_left_empty_and_zero_is_not(self) -> None:

@@ -100,6 +100,46 @@ def test_of_two_entrants_it_is_students_interval_of_the_block_means() -> None:
     assert (difference.low, difference.high) == pytest.approx(wanted, rel=1e-3, abs=1e-2)
 
 
+@pytest.mark.parametrize("lead", [-3, 0, 1, 4])
+def test_los_is_what_students_test_of_block_means_leaves_for_the_first(lead: int) -> None:
+    world = World("a b", skills=(lead, 0))
+    played = list(world.blocks(np.random.default_rng(6), 12))
+    evidence = Evidence(world.entrants, 2, 1)
+    for block in played:
+        evidence.add(block)
+    means = [np.mean([margin[0] for margin in told(block)]) for block in played]
+    strengths = Strengths(evidence)
+    found = pairs.meetings(evidence, strengths.kinds, NOTHING)[0, 1]
+    other_way = stats.ttest_1samp(means, 0, alternative="greater").pvalue
+    assert found.los == pytest.approx(1 - other_way)
+    assert found.los is not None
+    assert found.margin.low is not None
+    assert (found.los > 0.975) == (found.margin.low > 0)
+
+
+def test_los_of_equals_is_as_often_above_as_it_says() -> None:
+    above = {0.5: 0, 0.9: 0, 0.95: 0}
+    runs = 400
+    rng = np.random.default_rng(7)
+    for _ in range(runs):
+        evidence = Evidence(entrants("a b"), 2, 1)
+        for block in World("a b", skills=(0, 0)).blocks(rng, 10):
+            evidence.add(block)
+        los = pairs.meetings(evidence, Strengths(evidence).kinds, NOTHING)[0, 1].los
+        assert los is not None
+        for level in above:
+            above[level] += los > level
+    for level, times in above.items():
+        assert abs(times / runs - (1 - level)) < 4 * np.sqrt(level * (1 - level) / runs)
+
+
+def test_one_block_has_no_los() -> None:
+    evidence = Evidence(entrants("a b"), 2, 1)
+    evidence.add(duel((12, 4), (9, 9)))
+    found = pairs.meetings(evidence, Strengths(evidence).kinds, NOTHING)[0, 1]
+    assert (found.margin.known, found.los) == (False, None)
+
+
 def test_margins_are_told_a_hand_where_a_game_has_a_fixed_number_of_them() -> None:
     a_game, a_hand = Evidence(entrants("a b"), 2, 1), Evidence(entrants("a b"), 2, 4)
     for evidence in (a_game, a_hand):

@@ -1054,6 +1054,7 @@ class PairStanding(_message.Message):
     WON_FIELD_NUMBER: _builtins.int
     DRAWN_FIELD_NUMBER: _builtins.int
     LOST_FIELD_NUMBER: _builtins.int
+    LOS_FIELD_NUMBER: _builtins.int
     first: _builtins.int
     """The one, by place in the list."""
     second: _builtins.int
@@ -1064,6 +1065,11 @@ class PairStanding(_message.Message):
     """Games in which both ended alike."""
     lost: _builtins.int
     """Games in which the second ended ahead of the first."""
+    los: _builtins.float
+    """The likelihood of superiority: how likely it is by the margin that the first is the stronger.
+
+    Unset where there are too few blocks to say.
+    """
     @_builtins.property
     def margin(self) -> Global___Estimate:
         """Points that the first made more than the second."""
@@ -1077,12 +1083,15 @@ class PairStanding(_message.Message):
         won: _builtins.int = ...,
         drawn: _builtins.int = ...,
         lost: _builtins.int = ...,
+        los: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["margin", b"margin"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_los", b"_los", "los", b"los", "margin", b"margin"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["drawn", b"drawn", "first", b"first", "lost", b"lost", "margin", b"margin", "second", b"second", "won", b"won"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_los", b"_los", "drawn", b"drawn", "first", b"first", "los", b"los", "lost", b"lost", "margin", b"margin", "second", b"second", "won", b"won"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__los: _TypeAlias = _typing.Literal["los"]  # noqa: Y015
+    _WhichOneofArgType__los: _TypeAlias = _typing.Literal["_los", b"_los"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__los) -> _WhichOneofReturnType__los | None: ...
 
 Global___PairStanding: _TypeAlias = PairStanding  # noqa: Y015
 

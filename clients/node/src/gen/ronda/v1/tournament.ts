@@ -508,6 +508,12 @@ export interface PairStanding {
   drawn: number;
   /** Games in which the second ended ahead of the first. */
   lost: number;
+  /**
+   * The likelihood of superiority: how likely it is by the margin that the first is the stronger.
+   *
+   * Unset where there are too few blocks to say.
+   */
+  los?: number | undefined;
 }
 
 /** What a place at the table is worth, strength set aside. */
@@ -2783,7 +2789,7 @@ export const BotRating: MessageFns<BotRating> = {
 };
 
 function createBasePairStanding(): PairStanding {
-  return { first: 0, second: 0, margin: undefined, won: 0, drawn: 0, lost: 0 };
+  return { first: 0, second: 0, margin: undefined, won: 0, drawn: 0, lost: 0, los: undefined };
 }
 
 export const PairStanding: MessageFns<PairStanding> = {
@@ -2805,6 +2811,9 @@ export const PairStanding: MessageFns<PairStanding> = {
     }
     if (message.lost !== 0) {
       writer.uint32(48).uint64(message.lost);
+    }
+    if (message.los !== undefined) {
+      writer.uint32(57).double(message.los);
     }
     return writer;
   },
@@ -2870,6 +2879,14 @@ export const PairStanding: MessageFns<PairStanding> = {
             message.lost = longToNumber(reader.uint64());
             continue;
           }
+          case 7: {
+            if (tag !== 57) {
+              break;
+            }
+
+            message.los = reader.double();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2895,6 +2912,7 @@ export const PairStanding: MessageFns<PairStanding> = {
     message.won = object.won ?? 0;
     message.drawn = object.drawn ?? 0;
     message.lost = object.lost ?? 0;
+    message.los = object.los ?? undefined;
     return message;
   },
 };
