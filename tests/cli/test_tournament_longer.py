@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import html
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.arena.tournament.plans import plan
 from tests.cli.conftest import Run
 from tests.cli.test_tournament import HERE, play, records, report
 
+from ronda_arena.report import again
+from ronda_arena.tournament import spec as specs
 from ronda_arena.tournament.run import Run as Played
+from ronda_cli import tournament_run, tournament_wishes
 from ronda_core.record import read
 from ronda_core.verify import verify
 
@@ -52,13 +58,75 @@ def test_one_that_is_over_goes_on_to_what_would_have_come_at_once(
     assert "blocks was 6 and is now 2" in shorter.stderr
 
 
+def test_the_seed_is_told_when_it_is_over_with_the_command_that_plays_it_again(
+    expected: tuple[list[str], dict[str, Any]],
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = expected[1]
+    assert told["seed"] == 5
+    ronda, *words = shlex.split(told["again"])
+    assert ronda == "ronda"
+    monkeypatch.chdir(tmp_path)
+    assert run(*words, HERE).exit_code == 0
+    assert (records(tmp_path / "again"), report(tmp_path / "again")) == expected
+    page = html.unescape((tmp_path / "again" / "report.html").read_text())
+    assert "from the seed 5" in page
+    assert told["again"] in page
+
+
+def test_a_seed_is_told_neither_while_it_is_played_nor_where_there_is_none(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    flags = ("--bots=random,greedy", "--rules=arabic", "--blocks=1", HERE)
+    with monkeypatch.context() as broken:
+        broken.setattr(Played, "play", interrupted)
+        assert play(run, tmp_path / "t", *flags, "--seed=987654321").exit_code == 130
+    for name in ("report.json", "report.html", "records.jsonl"):
+        assert "987654321" not in (tmp_path / "t" / name).read_text()
+    assert (report(tmp_path / "t")["seed"], report(tmp_path / "t")["again"]) == (None, "")
+    assert play(run, tmp_path / "t", HERE).exit_code == 0
+    assert report(tmp_path / "t")["seed"] == 987654321
+    assert play(run, tmp_path / "u", *flags).exit_code == 0
+    assert (report(tmp_path / "u")["seed"], report(tmp_path / "u")["again"]) == (None, "")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"format": "gauntlet", "challengers": 2, "clock": "0.5+10", "luck": False},
+        {"format": "swiss", "rounds": 2, "hands": 1, "isolation": "process", "name": "spring"},
+        {"bots": ("a+b", "c"), "players": 4, "precision": 0.25, "target": 41},
+        {"bots": ("a", "b"), "rules": "cafe", "sprt": "-2.5,7,0.01,0.1"},
+        {"bots": ("a", "b"), "rules": "arabic", "sequential": 0.01},
+    ],
+)
+def test_the_command_says_all_of_the_plan(asked: dict[str, Any], run: Run) -> None:
+    made = plan(**{"bots": ("a", "b", "c", "d"), "blocks": 30, "seed": 8, **asked})
+    words = shlex.split(again.command(made, 8))
+    with tournament_run.run.make_context("run", words[3:], resilient_parsing=True) as context:
+        given = {
+            name: value
+            for name, value in context.params.items()
+            if name not in ("spec", "folder", "output", "plain", "stall", "bots_dir", "workers")
+            and value is not None
+        }
+    wished = tournament_wishes.wanted(None, given, "")
+    assert wished is not None
+    assert specs.plan(wished, lambda name: name, lambda: "x") == made
+
+
 def test_one_whose_records_are_open_goes_on_from_no_secret(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "t"
     flags = [flag for flag in THREE if not flag.startswith("--seed")]
     assert play(run, folder, *flags, "--blocks=1").exit_code == 0
     before = (folder / "records.jsonl").read_bytes(), (folder / "state.db").read_bytes()
-    for again in (("--blocks=2",), (*flags, "--blocks=2")):
-        refused = play(run, folder, *again)
+    for words in (("--blocks=2",), (*flags, "--blocks=2")):
+        refused = play(run, folder, *words)
         assert refused.exit_code == 2
         assert "tell the secret of the deals" in refused.stderr
     assert (folder / "records.jsonl").read_bytes() == before[0]

@@ -102,7 +102,7 @@ def _begin(folder: Folder, wanted: Spec, registry: Registry) -> Store:
 
     plan = noted(_plan(wanted, registry, secrets.token_hex(3)), registry)
     if wanted.seed is not None:
-        return folder.begin(Contract(plan, seeded_master(wanted.seed)))
+        return folder.begin(Contract(plan, seeded_master(wanted.seed)), wanted.seed)
     master = secrets.token_bytes(32)
     out.note(f"{plan.id} is dealt from a secret with the commitment {commitment(master, plan.id)}")
     out.note(f"its plan has the digest {plan.digest}")

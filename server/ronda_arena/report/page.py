@@ -179,6 +179,8 @@ def _facts(summary: Summary, played: Played) -> Iterator[tuple[str, str]]:
     yield "Isolation of bots", played.isolation
     yield "Stop rule", _stop(played, summary.unit)
     seeded = "from a seed: the run can be repeated" if played.seeded else "drawn by chance"
+    if summary.seed is not None:
+        seeded = f"from the seed {summary.seed}"
     yield "Deals", seeded
     yield "Rated", "yes" if played.rated else "no"
 

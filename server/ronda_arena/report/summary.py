@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from importlib.metadata import version
 from itertools import count
 from typing import Any, Final
 
 import msgspec
 
+from ronda_arena.report import again, who
 from ronda_arena.report import sentences as words
-from ronda_arena.report import who
 from ronda_arena.report.verdict import Verdict
 from ronda_arena.statistics import margins, pairs, positions
 from ronda_arena.statistics.estimate import DIGITS, Estimate
@@ -194,6 +194,10 @@ class Summary:
     """By bot; empty where nobody has looked."""
     plan_digest: str = ""
     """The SHA-256 of the plan, in hex: told when it was begun, and again when blocks were added."""
+    seed: int | None = field(default=None, repr=False)
+    """Of a seeded run that is over: what all of its deals come from. None while it is played."""
+    again: str = field(default="", repr=False)
+    """The command that plays it again; empty where there is none."""
 
 
 def gather(
@@ -207,6 +211,7 @@ def gather(
     timing: Timing,
     commitment: str | None = None,
     course: Course | None = None,
+    seed: int | None = None,
 ) -> Summary:
     """Return what these blocks come to, read once and in the order of the schedule."""
     evidence = Evidence(plan.entrants, plan.players, plan.hands_a_game)
@@ -275,6 +280,8 @@ def gather(
         helped=helped,
         code=who.codes(plan),
         plan_digest=plan.digest,
+        seed=seed,
+        again="" if seed is None else again.command(plan, seed),
     )
 
 
@@ -382,7 +389,7 @@ def _data(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, DIGITS) + 0.0  # and no -0.0
     if is_dataclass(value):
-        return {field.name: _data(getattr(value, field.name)) for field in fields(value)}
+        return {one.name: _data(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, dict):
         return {key: _data(one) for key, one in value.items()}
     if isinstance(value, tuple | list):

@@ -37,6 +37,7 @@ def summary(store: Store, run: Run) -> Summary:
         timing=timing(store, ledger.blocks, ledger.late),
         commitment=commitment(store.contract.master, plan.id),
         course=format_of(plan).course(ledger.rounds),
+        seed=store.seed() if ledger.over else None,  # while it is played, deals of it are to come
     )
 
 

@@ -18,6 +18,7 @@ tournament: Final = Table(
     Column("plan", LargeBinary, nullable=False),  # JSON
     Column("digest", Text, nullable=False),  # of the plan: whoever changes one has to change both
     Column("master", LargeBinary, nullable=False),  # secret until the last game is over
+    Column("seed", Text),  # that the master is made of, and as secret; NULL: of none
 )
 
 game: Final = Table(

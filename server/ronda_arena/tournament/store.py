@@ -203,6 +203,12 @@ class Store:
                 msgspec.json.decode(row.thoughts, type=tuple[Thought, ...]),
             )
 
+    def seed(self) -> int | None:
+        """Return the seed of a seeded one, which is as secret as what is made of it."""
+        with self._reading(), self._engine.connect() as connection:
+            found = connection.execute(select(schema.tournament.c.seed)).scalar_one()
+        return None if found is None else int(found)
+
     def lost(self) -> int:
         """Return how many games were begun and lost by no fault of a bot."""
         columns = schema.game.c
@@ -307,9 +313,9 @@ class Folder(database.Folder):
             raise UnreadableError(f"the plan in {self.state} is not the one that was begun")
         return Store(self.engine, Contract(plan, row.master))
 
-    def begin(self, contract: Contract) -> Store:
-        """Keep a new tournament here."""
-        self.fill(head(contract))
+    def begin(self, contract: Contract, seed: int | None = None) -> Store:
+        """Keep a new tournament here, and the seed that its secret is made of."""
+        self.fill({**head(contract), "seed": None if seed is None else str(seed)})
         return Store(self.engine, contract)
 
     def replace_plan(self, store: Store, plan: Plan) -> Store:

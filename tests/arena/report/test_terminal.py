@@ -24,7 +24,7 @@ WITHOUT = "Names stand without versions where that says who it is."
 def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Told:
     def tell(summary: Summary, width: int) -> list[str]:
         monkeypatch.setenv("COLUMNS", str(width))
-        tournament_told.tell(replace(summary, sentences=()), "table", True)
+        tournament_told.tell(replace(summary, sentences=()), "table", False)
         return capsys.readouterr().out.splitlines()
 
     return tell
