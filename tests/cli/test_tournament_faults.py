@@ -11,10 +11,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.arena.tournament.plans import plan
 from tests.bots.plugins import importable, install
 from tests.cli.conftest import Run, environment
 
+from ronda_arena.tournament.run import Waited
+from ronda_arena.tournament.tasks import Task
 from ronda_cli import output as out
+from ronda_cli import tournament_told
 from ronda_core.record import read
 
 BOTS = """
@@ -62,8 +66,9 @@ def test_a_bot_that_hangs_is_told_with_its_games_and_with_what_to_do(
     result = played(bots, *flags, "--blocks=3", "--seed=5", out, *where)
     assert result.returncode == 3
     (told,) = result.stderr.splitlines()
-    assert told.startswith("ronda: no game has ended for 1 s. Not over are block 0, rotation 0 (")
-    assert "(hang@1, greedy@1.0.0)" in told
+    assert told.startswith("ronda: no game has ended for 1 s. Waited for is ")
+    assert "hang@1 or greedy@1.0.0. Not over are block 0, rotation 0 (" in told
+    assert "(hang@1, greedy@1.0.0; for " in told
     assert "with a --clock and without --isolation=trusted; go on with: ronda tournament" in told
     assert not result.stdout
 
@@ -155,3 +160,27 @@ def test_what_is_refused_is_refused_before_anything_heavy_is_imported(tmp_path: 
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment())
     assert done.stdout == "2\n"
+
+
+def test_of_several_games_that_hang_the_bot_that_is_in_most_is_named_first() -> None:
+    made = plan(4)
+    games = [
+        Waited(Task(0, (0, 1), 0), 903.2),
+        Waited(Task(2, (0, 3), 1), 61.0),
+        Waited(Task(4, (1, 2), 0), 5.0),
+        Waited(Task(1, (2, 0), 0), 2.0),
+    ]
+    told = tournament_told.stalled(made, games, 900)
+    assert told == (
+        "no game has ended for 900 s. Waited for is bot0@1. Not over are"
+        " block 0, rotation 0 (bot0@1, bot1@1; for 15 min 3 s);"
+        " block 2, rotation 1 (bot0@1, bot3@1; for 1 min 1 s);"
+        " block 4, rotation 0 (bot1@1, bot2@1; for 5 s);"
+        " block 1, rotation 0 (bot2@1, bot0@1; for 2 s)."
+        " Where one of these bots hangs, play it in another folder with a --clock"
+    )
+    alone = tournament_told.stalled(made, games[:1], 900)
+    assert "Waited for is bot0@1 or bot1@1. " in alone
+    assert (
+        tournament_told.stalled(made, [], 9) == "no game has ended for 9 s; nothing is being played"
+    )

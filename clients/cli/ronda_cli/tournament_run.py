@@ -15,7 +15,7 @@ from ronda_cli.output import ExitCode, Failure, Interrupted, TerminatedError
 from ronda_cli.stage import restoring
 
 if TYPE_CHECKING:
-    from ronda_arena.tournament.run import Standing
+    from ronda_arena.tournament.run import Standing, Waited
     from ronda_arena.tournament.spec import Plan, Spec
     from ronda_arena.tournament.tasks import Broken, Task
     from ronda_cli.tournament_begin import Asked
@@ -184,10 +184,10 @@ class _Told:
         shown = ("ronda", "bots", "debug", str(self._folder / RECORDS), *self._bots)
         out.note(tournament_told.broken(self._plan, task, fault, shown))
 
-    def stalled(self, tasks: Sequence[Task]) -> None:
+    def stalled(self, games: Sequence[Waited]) -> None:
         """Tell what is waited for, and end: what hangs would not let it end in another way."""
         self.close()
-        words = tournament_told.stalled(self._plan, tasks, self._stall)
+        words = tournament_told.stalled(self._plan, games, self._stall)
         out.fail(f"{words}; go on with: {self._again}")
         os._exit(ExitCode.UNREACHABLE)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,7 @@ from ronda_cli.look import look
 
 if TYPE_CHECKING:
     from ronda_arena.report.summary import Summary
-    from ronda_arena.tournament.run import Standing
+    from ronda_arena.tournament.run import Standing, Waited
     from ronda_arena.tournament.spec import Plan
     from ronda_arena.tournament.tasks import Broken, Task
 
@@ -47,26 +48,45 @@ def how_far(standing: Standing) -> str:
     return f"{standing.blocks}{of} blocks and {standing.games} games are over, and kept"
 
 
-def stalled(plan: Plan, tasks: Sequence[Task], seconds: float) -> str:
-    """Say which games have not ended for so long, and what to do about the bots in them."""
+def stalled(plan: Plan, games: Sequence[Waited], seconds: float) -> str:
+    """Say which bots are waited for, in which games and how long, and what to do about them."""
     advice = "play it in another folder with a --clock"
     if plan.isolation == "trusted":
         advice += " and without --isolation=trusted"
     elif plan.clock is not None:
         advice = "every bot has a clock, so this is no bot's doing"
     waited = f"no game has ended for {seconds:g} s"
-    if not tasks:
+    if not games:
         return f"{waited}; nothing is being played"
-    games = "; ".join(_under_way(plan, task) for task in tasks[:_MOST_WAITED])
-    more = len(tasks) - _MOST_WAITED
+    told = "; ".join(_under_way(plan, one) for one in games[:_MOST_WAITED])
+    more = len(games) - _MOST_WAITED
     others = f"; and {more} more" if more > 0 else ""
-    return f"{waited}. Not over are {games}{others}. Where one of these bots hangs, {advice}"
+    bots = _waited_for(plan, games)
+    return (
+        f"{waited}. Waited for is {' or '.join(map(text.name, bots))}. Not over are"
+        f" {told}{others}. Where one of these bots hangs, {advice}"
+    )
 
 
-def _under_way(plan: Plan, task: Task) -> str:
+def _waited_for(plan: Plan, games: Sequence[Waited]) -> list[str]:
+    """Return the bots that most of these games have: where one hangs, it hangs in all of its own.
+
+    With one worker or with games of two bots that is everybody in them.
+    """
+    counts = Counter(name for one in games for name in _seated(plan, one.task))
+    most = max(counts.values())
+    return [name for name, times in counts.items() if times == most]
+
+
+def _seated(plan: Plan, task: Task) -> list[str]:
     entrants = [plan.entrants[at] for at in task.entrants]
-    bots = dict.fromkeys(name for one in entrants for name in one.members)
-    return f"{place(task.block, task.rotation)} ({', '.join(map(text.name, bots))})"
+    return list(dict.fromkeys(name for one in entrants for name in one.members))
+
+
+def _under_way(plan: Plan, one: Waited) -> str:
+    bots = ", ".join(map(text.name, _seated(plan, one.task)))
+    since = out.duration(one.seconds)
+    return f"{place(one.task.block, one.task.rotation)} ({bots}; for {since})"
 
 
 def broken(plan: Plan, task: Task, fault: Broken, shown: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -44,8 +45,16 @@ class Standing(NamedTuple):
     """How near the stop rule is to a decision, in a few words; empty where it tells none."""
 
 
+class Waited(NamedTuple):
+    """A game that is waited for."""
+
+    task: Task
+    seconds: float
+    """Since it was handed out to be played."""
+
+
 Tell = Callable[[Standing], None]
-Stalled = Callable[[Sequence[Task]], None]
+Stalled = Callable[[Sequence[Waited]], None]
 """Called in a thread of its own with the games that are under way, the first begun first."""
 
 Blame = Callable[[Task, Broken], None]
@@ -77,7 +86,7 @@ class Run:
         self._blame = blame
         self._told: set[tuple[str, Cause, str]] = set()
         self._watch: Watch | None = None
-        self._under_way: dict[tuple[int, int], Task] = {}
+        self._under_way: dict[tuple[int, int], tuple[Task, float]] = {}
         self._games = 0
         self._lost = 0
         self._twice = 0
@@ -106,7 +115,7 @@ class Run:
         with ExitStack() as stack:
             if self._patience is not None:
                 stack.callback(faulthandler.cancel_dump_traceback_later)
-                watch = Watch(self._patience, lambda: self._stalled([*self._under_way.values()]))
+                watch = Watch(self._patience, lambda: self._stalled(self._waited()))
                 self._watch = stack.enter_context(watch)
             while not self.ledger.over:
                 self._play(executor, self._left())
@@ -145,8 +154,13 @@ class Run:
     def _noted(self, left: Iterator[Task]) -> Iterator[Task]:
         """Yield the tasks again, and keep in mind that they are under way."""
         for task in left:
-            self._under_way[task.block, task.rotation] = task
+            self._under_way[task.block, task.rotation] = task, time.monotonic()
             yield task
+
+    def _waited(self) -> list[Waited]:
+        """Return the games that are under way, the first begun first."""
+        now = time.monotonic()
+        return [Waited(task, now - begun) for task, begun in [*self._under_way.values()]]
 
     def _left(self) -> Iterator[Task]:
         """Yield the games of the round at hand that are not over, those that were lost first.
