@@ -225,3 +225,9 @@ def test_the_package_that_bots_new_makes_is_installed_as_a_wheel(tmp_path: Path,
         assert "ronda_bot_mybot/__init__.py" in archive.namelist()
     assert run("bots", "install", made).stdout == "mybot@0.1.0\n"
     assert run("match", "mybot", "greedy", "--hands", "1").exit_code == 0
+
+
+def test_a_server_is_not_asked_for_the_bots_of_a_directory_here(run: Run, tmp_path: Path) -> None:
+    refused = run("bots", "list", "--server", "127.0.0.1:1", "--bots-dir", str(tmp_path))
+    assert refused.exit_code == 2
+    assert "--bots-dir is for the bots of this machine" in refused.stderr

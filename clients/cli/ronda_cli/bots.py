@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 from ronda_cli import options
 from ronda_cli import output as out
@@ -66,6 +67,11 @@ def list_(offered_by: str | None, bots_dir: Path | None, output: str, plain: boo
     not be asked is not asked again for ten minutes, unless it changes, something is installed or a
     command names it.
     """
+    source = click.get_current_context().get_parameter_source("bots_dir")
+    if offered_by is not None and source is ParameterSource.COMMANDLINE:
+        raise click.UsageError(
+            "--bots-dir is for the bots of this machine, and --server for others"
+        )
     found, notes = _installed(bots_dir) if offered_by is None else _offered(offered_by)
     bots = found["bots"]
     if output == "table":
