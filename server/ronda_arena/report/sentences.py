@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from math import floor, log10
+from math import comb, floor, log10
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ronda_arena.report import broken, winner, words
@@ -29,6 +29,9 @@ _OTHERS: Final = "the mean of the others"
 _PLACES: Final = ("the side that deals first", "the side that plays first", "the third side")
 
 
+Met = Callable[[int], Mapping[tuple[int, int], Estimate]]
+
+
 class Comparison(NamedTuple):
     """Two who follow each other in the table, the stronger first."""
 
@@ -37,17 +40,27 @@ class Comparison(NamedTuple):
     by: Estimate
     met: int | None = None
     """Blocks in which both took part, where the estimate is made of others too."""
+    among: int = 1
+    """How many comparisons it was one of, or picked from."""
+    stands: bool = False
+    """The stronger is shown to be so with all of these counted together."""
 
 
 def neighbours(
     names: Sequence[str], order: Sequence[int], strengths: Strengths
 ) -> list[Comparison]:
-    """Return how each compares with the next, from the strongest on; `order` holds all."""
-    following = list(pairwise(order))
+    """Return how each compares with the next, from the strongest on; `order` holds all.
+
+    Who follows whom is known from results alone: they are picked from all pairs.
+    """
+    following, among = list(pairwise(order)), comb(len(order), 2)
     told = strengths.differences(following)
+    together = strengths.differences(following, among)
     return [
-        Comparison(names[first], names[second], by, strengths.met(first, second))
-        for (first, second), by in zip(following, told, strict=True)
+        Comparison(
+            names[first], names[second], by, strengths.met(first, second), among, apart(wide)
+        )
+        for (first, second), by, wide in zip(following, told, together, strict=True)
     ]
 
 
@@ -55,20 +68,27 @@ def challenges(
     names: Sequence[str],
     order: Sequence[int],
     challengers: int,
-    met: Mapping[tuple[int, int], Estimate],
+    met: Met,
 ) -> list[Comparison]:
     """Return how each challenger of a gauntlet did against each other entrant that it has met.
 
-    The strongest come first; `order` holds all, and `met` what those two did against each other.
+    The strongest come first; `order` holds all. `met` is what two did against each other, by how
+    many comparisons its intervals are to hold for together.
     """
-    told = (
+    alone = met(1)
+    told = [
         (first, second)
         for first in order
         if first < challengers
         for second in order
-        if (first, second) in met and second >= challengers
-    )
-    return [Comparison(names[first], names[second], met[first, second]) for first, second in told]
+        if (first, second) in alone and second >= challengers
+    ]
+    together = met(max(1, len(told)))
+    among = len(told)
+    return [
+        Comparison(names[first], names[second], by, None, among, apart(together[first, second]))
+        for (first, second), by in ((pair, alone[pair]) for pair in told)
+    ]
 
 
 class Matter(NamedTuple):
@@ -88,6 +108,8 @@ class Matter(NamedTuple):
     course: Course | None = None
     ratings: Sequence[RatingRow] = ()
     helped: Sequence[HelpRow] = ()
+    left: tuple[Estimate, Estimate] | None = None
+    """Of the variance of a game's margin, as a share: after rotation, and after control too."""
 
 
 def sentences(matter: Matter) -> tuple[str, ...]:
@@ -99,7 +121,7 @@ def sentences(matter: Matter) -> tuple[str, ...]:
         *broken.sentences(matter.ratings),
         *_strength(matter),
         *_seat(matter),
-        *_luck(matter.luck),
+        *_luck(matter),
         *_faults(matter.faults, matter.plan.players),
         *_helped(matter.helped),
         *_alike(matter.plan),
@@ -114,7 +136,7 @@ def compared(one: Comparison, unit: str, aside: str = "", *, shown: bool | None 
 
     Whether it is shown that they differ is what the interval says, if nothing else decided it.
     """
-    first, second, by, met = one
+    first, second, by, met = one[:4]
     if not by.known:
         return (
             f"There are too few blocks to compare {first} with {second}: {by.blocks}{_of(by, met)}."
@@ -216,6 +238,27 @@ def _strength(matter: Matter) -> Iterator[str]:
     if left > 0:
         table = "table of pairs" if matter.plan.format == "gauntlet" else "table"
         yield f"The other {left} are in the {table}."
+    yield from _together(matter.comparisons)
+
+
+def _together(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Say which of the comparisons that are shown stand where all of them are to be right."""
+    shown = [one for one in comparisons if apart(one.by)]
+    if not shown or shown[0].among < 2:
+        return
+    sure = [one for one in shown if one.stands]
+    named = ", ".join(f"{first} over {second}" for first, second in map(_stronger, sure[:MOST]))
+    more = f" and {len(sure) - MOST} more" if len(sure) > MOST else ""
+    yield (
+        "Each comparison is sure to 95 % by itself: of twenty pairs that are equal one is called "
+        f"different. All {shown[0].among} counted together, "
+        + (f"these are still sure to 95 %: {named}{more}." if sure else "none is sure to 95 %.")
+    )
+
+
+def _stronger(one: Comparison) -> tuple[str, str]:
+    value, _, _ = limits(one.by)
+    return (one.first, one.second) if value > 0 else (one.second, one.first)
 
 
 def _in_elo(matter: Matter, by: Estimate) -> str:
@@ -236,7 +279,7 @@ def _seat(matter: Matter) -> Iterator[str]:
         yield "There are too few blocks to say what a place at the table is worth."
         return
     unit, two = matter.plan.unit, len(matter.positions) == 2
-    sure = [row for row in told if _apart(row.margin)]
+    sure = [row for row in told if apart(row.margin)]
     if not sure:
         yield "It cannot be said yet whether the place at the table matters."
     for row in told[:1] if two else sure or told[:1]:
@@ -249,7 +292,10 @@ def _seat(matter: Matter) -> Iterator[str]:
         yield f"Strength set aside, {_PLACES[row.position]} {says} ({within(size)})."
 
 
-def _apart(told: Estimate) -> bool:
+def apart(told: Estimate) -> bool:
+    """Return whether an interval leaves out zero."""
+    if not told.known:
+        return False
     _, low, high = limits(told)
     return _over(low) or _over(-high)
 
@@ -259,24 +305,35 @@ def _over(number: float) -> bool:
     return round(number, DIGITS) > 0
 
 
-def _luck(luck: LuckRow) -> Iterator[str]:
-    if not luck.plain or luck.rotated is None:
+def _luck(matter: Matter) -> Iterator[str]:
+    if matter.left is None or not matter.left[0].known:
         return
-    left = luck.rotated / luck.plain
+    luck, (left, controlled) = matter.luck, matter.left
     text = (
-        f"Dealing the same hands in every rotation leaves {100 * left:.0f} % of the variance of a "
+        f"Dealing the same hands in every rotation leaves {_share(left)} of the variance of a "
         "game's margin"
     )
-    if luck.controlled is not None and luck.taken:
-        left = luck.controlled / luck.plain
+    if controlled.known and luck.taken:
+        left = controlled
         text += (
             f", and taking off {luck.taken:.2f} of every point that the reference bot makes on the "
-            f"same hands leaves {100 * left:.0f} %"
+            f"same hands leaves {_share(left)}"
         )
-    if 0 < left < 1:
-        worth = round(luck.games / left)
-        text += f": {luck.games} games tell as much as {worth} single ones with deals of their own"
+    value, low, high = limits(left)
+    if high < 1:
+        least, worth, most = (round(luck.games / share) for share in (high, value, low))
+        text += (
+            f": {luck.games} games tell as much as {worth} single ones with deals of their own "
+            f"({least} to {most})"
+        )
     yield text + "."
+
+
+def _share(told: Estimate) -> str:
+    value, low, high = (round(100 * share) for share in limits(told))
+    if low == value == high:  # games that share no deals: rotation leaves all
+        return f"{value} %"
+    return f"{value} % (95 %: {low} to {high}; {words.counted(told.blocks, 'block')})"
 
 
 def _faults(faults: Sequence[FaultRow], players: int) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import partial
 from importlib.metadata import version
 from itertools import count
 from typing import Any, Final
@@ -227,9 +228,10 @@ def gather(
     if evidence.blocks and (not progress or progress[-1].blocks != evidence.blocks):
         progress.append(_step(evidence, strengths))
     ratings = _ratings(evidence, strengths)
-    meetings = pairs.meetings(evidence, strengths.kinds, strengths.taken)
-    met = {pair: one.margin for pair, one in meetings.items()}
-    luck = _luck(evidence, strengths)
+    kinds, taken = strengths.kinds, strengths.taken
+    meetings = pairs.meetings(evidence, kinds, taken)
+    variances = margins.luck(kinds, taken, measured=evidence.measured > 0)
+    luck = _luck(evidence, taken.points, variances)
     places = _positions(evidence, strengths)
     faults, helped = _faults(evidence), who.helped(evidence, plan)
     names = [entrant.name for entrant in plan.entrants]
@@ -258,7 +260,12 @@ def gather(
                 state=state,
                 verdict=verdict,
                 comparisons=(
-                    words.challenges(names, order, plan.challengers, met)
+                    words.challenges(
+                        names,
+                        order,
+                        plan.challengers,
+                        partial(pairs.margins, evidence, kinds, taken),
+                    )
                     if plan.format == "gauntlet"
                     else words.neighbours(names, order, strengths)
                 ),
@@ -269,6 +276,7 @@ def gather(
                 course=course,
                 ratings=ratings,
                 helped=helped,
+                left=None if variances is None else variances.left(evidence.blocks),
             )
         ),
         placings=placed,
@@ -358,12 +366,9 @@ def _positions(evidence: Evidence, strengths: Strengths) -> tuple[PositionRow, .
     return tuple(PositionRow(at, *told) for at, told in enumerate(both))
 
 
-def _luck(evidence: Evidence, strengths: Strengths) -> LuckRow:
-    measured = evidence.measured
-    told = margins.luck(strengths.kinds, strengths.taken, measured=measured > 0)
-    plain, rotated, controlled = told or (None, None, None)
-    taken = strengths.taken.points
-    return LuckRow(evidence.games, measured, plain, rotated, controlled, taken)
+def _luck(evidence: Evidence, taken: float, told: margins.Luck | None) -> LuckRow:
+    plain, rotated, controlled = told[:3] if told else (None, None, None)
+    return LuckRow(evidence.games, evidence.measured, plain, rotated, controlled, taken)
 
 
 def _faults(evidence: Evidence) -> tuple[FaultRow, ...]:

@@ -48,6 +48,9 @@ class Fit:
     weak: float = 0.0
     """Information, for each squared unit of a sum of parameters, below which the model's own
     variance counts as well: with few surprises their spread says nothing. 0: never."""
+    games: Floats | None = None
+    """By kind: how many games a cluster has, where the model says how much a game may vary. Then
+    no interval is wider than if all games of a cluster went the same way; None: nobody knows."""
 
     def spread(self, sums: Floats) -> tuple[Floats, Floats]:
         """Return the variance of each sum of parameters, a row each, and its degrees of freedom."""
@@ -74,6 +77,18 @@ class Fit:
         share = np.where(certain, 1, data) / np.where(certain, 1, total)
         return total, np.where(certain, np.inf, np.array(freedom) / share**2)
 
+    def _most(self, sums: Floats, games: Floats) -> Floats:
+        """Return the variance of each sum of parameters if the games of a cluster were all one.
+
+        The variance of a sum of games is at most their number times the sum of their variances.
+        """
+        size = len(self.values)
+        where = self.index[:, :, None] * size + self.index[:, None, :]
+        times = (self.clusters * games)[:, None, None]
+        meat = added(where, times * self.information, size * size).reshape(size, size)
+        weights = sums @ self.bread
+        return _square(weights, meat) + weights**2 @ self.prior
+
     def _freedom(self, weight: Floats, own: Floats, lever: Floats, turned: Floats) -> float:
         """Return Satterthwaite's degrees of freedom, were the model's own covariance true.
 
@@ -94,16 +109,26 @@ class Fit:
         return max(1.0, first * first / second) if second > 0 else 1.0
 
     def estimates(
-        self, sums: Floats, blocks: list[int], *, scale: float = 1.0, freedom: float = np.inf
+        self,
+        sums: Floats,
+        blocks: list[int],
+        *,
+        scale: float = 1.0,
+        freedom: float = np.inf,
+        among: int = 1,
     ) -> list[Estimate]:
         """Return each sum of parameters with its interval.
 
         `freedom` is what there is at most; below one nothing is told, nor of fewer than two blocks.
+        The intervals of so many as `among` hold all together as often as one alone does.
         """
         if freedom < 1:
             return [Estimate(None, None, None, count) for count in blocks]
         variances, freedoms = self.spread(sums)
-        halves = quantile(np.minimum(freedoms, freedom)) * np.sqrt(variances)
+        halves = quantile(np.minimum(freedoms, freedom), among) * np.sqrt(variances)
+        if self.games is not None:
+            most = quantile(np.array(np.inf), among) * np.sqrt(self._most(sums, self.games))
+            halves = np.minimum(halves, most)
         return [
             estimate(float(value) * scale, float(half) * scale, count)
             for value, half, count in zip(sums @ self.values, halves, blocks, strict=True)
@@ -127,9 +152,12 @@ def estimate(value: float, half: float, blocks: int) -> Estimate:
     return Estimate(value, value - half, value + half, blocks)
 
 
-def quantile(freedom: Floats) -> Floats:
-    """Return Student's t at each of these degrees of freedom, whole or not."""
-    level = (1 + CONFIDENCE) / 2
+def quantile(freedom: Floats, among: int = 1) -> Floats:
+    """Return Student's t at each of these degrees of freedom, whole or not.
+
+    `among` is of how many intervals all are to hold (C. E. Bonferroni, 1936).
+    """
+    level = 1 - (1 - CONFIDENCE) / 2 / among
     many = ~(freedom < 1e9)
     return np.where(many, ndtri(level), stdtrit(np.where(many, 1.0, freedom), level))
 

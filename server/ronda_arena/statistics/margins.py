@@ -9,12 +9,14 @@ was played twice, and says how little is known of entrants that no chain of game
 
 from __future__ import annotations
 
+from math import exp, sqrt
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from ronda_arena.statistics.clustered import Fit, inverse
+from ronda_arena.statistics.clustered import Fit, inverse, quantile
 from ronda_arena.statistics.design import Design
+from ronda_arena.statistics.estimate import Estimate
 from ronda_arena.statistics.evidence import Floats, Kinds, Moments
 
 PRIOR_WIDTH: Final = 10.0
@@ -110,6 +112,36 @@ class Luck(NamedTuple):
     plain: float
     rotated: float
     controlled: float | None
+    freedom: float
+    """Degrees of freedom of `rotated`."""
+    games: float
+    """Of a cluster."""
+
+    def left(self, blocks: int) -> tuple[Estimate, Estimate]:
+        """Return the share of `plain` that rotation leaves, and what control leaves with it.
+
+        The intervals are those of ratios of variances on a logarithmic scale, for margins that are
+        about normal: rotation compares what is between blocks with what is within, control takes
+        off a squared correlation (R. A. Fisher, Metron 1, 1921).
+        """
+        if not self.plain or not self.rotated:
+            return (Estimate(None, None, None, blocks),) * 2
+        share, games = self.rotated / self.plain, self.games
+        off = 0.0
+        if games > 1:
+            off = 2 / self.freedom * (1 + 1 / (games - 1)) * (1 - share / games) ** 2
+        rotated = _ratio(share, off, blocks)
+        if not self.controlled:
+            return rotated, Estimate(None, None, None, blocks)
+        followed = max(0.0, 1 - self.controlled / self.rotated)
+        off += 4 * followed / self.freedom
+        return rotated, _ratio(self.controlled / self.plain, off, blocks)
+
+
+def _ratio(value: float, variance: float, blocks: int) -> Estimate:
+    """Return a ratio with its interval, from the variance of its logarithm."""
+    factor = exp(float(quantile(np.array(np.inf))) * sqrt(variance))
+    return Estimate(value, value / factor, value * factor, blocks)
 
 
 def luck(kinds: Kinds, taken: Control, *, measured: bool) -> Luck | None:
@@ -134,7 +166,13 @@ def luck(kinds: Kinds, taken: Control, *, measured: bool) -> Luck | None:
     plain = (float(np.sum(around[several])) + shared) / (games * count)
     lost = freedom / (freedom - 1) if taken.points else 1.0
     controlled = float(np.sum(less / size)) / (freedom * count) * lost
-    return Luck(plain, rotated, controlled if measured else None)
+    return Luck(
+        plain,
+        rotated,
+        controlled if measured else None,
+        freedom * (count - 1),
+        games / float(np.sum(clusters[several])),
+    )
 
 
 def _within(kinds: Kinds, left: Floats, right: Floats, products: Floats) -> Floats:

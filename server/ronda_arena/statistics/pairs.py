@@ -24,12 +24,19 @@ class Meeting(NamedTuple):
     before the games nothing was known of either. None where the margin has no interval."""
 
 
-def margins(evidence: Evidence, kinds: Kinds, taken: Control) -> dict[tuple[int, int], Estimate]:
-    """Return by how many points the first of two is ahead of the second, for all that met."""
-    return {pair: met.margin for pair, met in meetings(evidence, kinds, taken).items()}
+def margins(
+    evidence: Evidence, kinds: Kinds, taken: Control, among: int = 1
+) -> dict[tuple[int, int], Estimate]:
+    """Return by how many points the first of two is ahead of the second, for all that met.
+
+    The intervals of so many pairs as `among` hold all together as often as one alone does.
+    """
+    return {pair: met.margin for pair, met in meetings(evidence, kinds, taken, among).items()}
 
 
-def meetings(evidence: Evidence, kinds: Kinds, taken: Control) -> dict[tuple[int, int], Meeting]:
+def meetings(
+    evidence: Evidence, kinds: Kinds, taken: Control, among: int = 1
+) -> dict[tuple[int, int], Meeting]:
     """Return how the first of two fared against the second, for all that met."""
     count = evidence.sides
     least = (count - 1) / count  # of what an entrant is ahead of the others: of the whole table
@@ -65,7 +72,7 @@ def meetings(evidence: Evidence, kinds: Kinds, taken: Control) -> dict[tuple[int
         variance = max(variance, rounding)
         freedom = np.array(max(1.0, clusters[at_pair] - 1))
         error = float(np.sqrt(variance))
-        margin = estimate(float(value), float(quantile(freedom)) * error, score.blocks)
+        margin = estimate(float(value), float(quantile(freedom, among)) * error, score.blocks)
         # The same t as of the interval: its end at zero is a LOS of 97.5 %.
         los = float(stdtr(freedom, value / error)) if margin.known else None
         told[first, second] = Meeting(margin, los)

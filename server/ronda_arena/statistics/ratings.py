@@ -58,10 +58,11 @@ class Strengths:
         both = self._evidence.pairs.get((min(first, second), max(first, second)))
         return both.blocks if both else 0
 
-    def differences(self, pairs: Sequence[tuple[int, int]]) -> list[Estimate]:
+    def differences(self, pairs: Sequence[tuple[int, int]], among: int = 1) -> list[Estimate]:
         """Return by how many points the first of each pair of entrants is stronger.
 
-        It is made of all blocks in which either took part, as `met` says how many had both.
+        It is made of all blocks in which either took part, as `met` says how many had both. The
+        intervals of so many pairs as `among` hold all together as often as one alone does.
         """
         where = {name: at for at, name in enumerate(self._design.names)}
         entrants = self._evidence.entrants
@@ -75,7 +76,7 @@ class Strengths:
             blocks.append(apart - self.met(first, second))
         if self._fit is None:
             return [Estimate(None, None, None, count) for count in blocks]
-        return self._fit.estimates(rows, blocks, freedom=self._design.freedom)
+        return self._fit.estimates(rows, blocks, freedom=self._design.freedom, among=among)
 
     def places(self) -> list[Estimate]:
         """Return by how many points each place is ahead of the others, strength set aside.

@@ -77,6 +77,7 @@ def fit(design: Design, shares: Moments) -> Fit:
         design.clusters,
         np.full(design.size, precision),
         weak=WEAK,
+        games=design.places.sum(axis=1),
     )
 
 

@@ -98,7 +98,7 @@ def test_there_is_a_space_before_every_sign_of_per_cent() -> None:
     blocks = World("a b", skills=(6, 0)).blocks(np.random.default_rng(1), 40)
     summary = gathered(planned("a b"), blocks)
     text = " ".join(summary.sentences)
-    assert re.search(r"leaves \d+ % of the variance", text)
+    assert re.search(r"leaves \d+ % \(95 %: \d+ to \d+; 40 blocks\) of the variance", text)
     assert not re.search(r"\d%", text)
     body = page.render(summary).partition("</head>")[2]
     assert not re.search(r"\d%", re.sub(r"<[^>]*>", "", body))

@@ -108,3 +108,40 @@ def test_intervals_hold_the_elo_of_games_that_follow_the_model() -> None:
         evidence = logistic(rng, elo, 20)
         held.count(Strengths(evidence).ratings()[0].elo, 150.0)
     assert held.within(0.95, 0.98)
+
+
+FEW = [
+    pytest.param(World("a b"), id="two seats"),
+    pytest.param(World("a b", skills=(4, 0)), id="unequal"),
+    pytest.param(World("a b", deal=1, style=9, noise=1), id="games of a block nearly equal"),
+    pytest.param(World("a b", deal=9, style=1, noise=1), id="games of a block nearly opposed"),
+    pytest.param(World("a b", players=4, skills=(4, 0)), id="four seats"),
+    pytest.param(World("a b c", players=3, skills=(5, 0, -3)), id="three seats"),
+]
+
+
+@pytest.mark.parametrize("each", [4])
+@pytest.mark.parametrize("world", FEW)
+def test_elo_of_few_blocks_holds_the_truth(world: World, each: int) -> None:
+    rng = np.random.default_rng(400)
+    truth = world.strengths(rng, 2000).ratings()[0].elo.value
+    assert truth is not None
+    held = Held()
+    for _ in range(TOURNAMENTS):
+        one = world.strengths(rng, each).ratings()[0].elo
+        assert one.known or world.players == 3
+        if one.known:
+            held.count(one, truth)
+    assert held.within(0.95)
+
+
+def test_two_blocks_say_of_wins_what_two_games_would() -> None:
+    """Student's t knows two numbers and nothing of them; but a share is between 0 and 1."""
+    evidence = Evidence(entrants("a b"), 2, 1)
+    for number, game in enumerate([(1, 0), (0, 1)]):
+        evidence.add(duel(game, game, number=number))
+    first = Strengths(evidence).ratings()[0].elo
+    assert first.low is not None
+    assert first.high is not None
+    # Two even games: 1.96 standard errors of 1 / sqrt(2 * 0.25) in log odds, half of them each.
+    assert first.high - first.low == pytest.approx(1.96 * 2**0.5 * 400 / np.log(10), rel=0.1)
