@@ -23,6 +23,8 @@ from ronda_arena.tournament.spec import Stop
 MINUS: Final = "\N{MINUS SIGN}"
 MOST_CROSSED: Final = 40
 """Entrants in the cross table: more would be no table but a wall."""
+MOST_ROWS: Final = 60
+"""Rows of a table that is as tall as they are; one of more scrolls by itself, and says so."""
 _STEPS: Final = 12
 _SHADES: Final = 4
 _LONGEST_SENTENCE: Final = 600
@@ -111,6 +113,7 @@ def render(summary: Summary) -> str:
             "faults": _drawn(plots.faults, summary),
             "thoughts": _drawn(plots.thoughts, summary),
         },
+        most_rows=MOST_ROWS,
         too_few=words.TOO_FEW,
         points=words.points,
         elo=words.elo,

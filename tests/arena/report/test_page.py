@@ -164,7 +164,7 @@ def test_who_does_not_see_the_pictures_misses_nothing(name: str) -> None:
         assert all(row[0].get("scope") == "row" for row in table.iterfind("tbody/tr"))
         widths = {len(row) for row in table.iterfind(".//tr")}
         assert len(widths) == 1
-    for region in tree(name).iterfind(".//div[@class='scroll']"):
+    for region in tree(name).iterfind(".//div[@role='region']"):
         assert region.get("tabindex") == "0"
         assert region.get("aria-label")
     headings = [element.tag for element in tree(name).iter() if re.fullmatch(r"h\d", element.tag)]
@@ -381,8 +381,11 @@ def test_a_table_that_scrolls_shows_at_its_edges_that_there_is_more() -> None:
     assert paint is not None
     layers = [layer.split() for layer in paint[1].split(",\n")]
     # What moves along with the table is drawn above what stays at the edges.
-    assert [layer[-1] for layer in layers] == ["local", "local", "scroll", "scroll"]
-    assert ["--shade" in " ".join(layer) for layer in layers] == [False, False, True, True]
+    assert [layer[-1] for layer in layers] == [*["local"] * 3, *["scroll"] * 3]
+    assert ["--shade" in " ".join(layer) for layer in layers] == [*[False] * 3, *[True] * 3]
+    # Left, right and below: above, the head stays.
+    edges = [layer[layer.index("/") - 1] for layer in layers]
+    assert edges == ["left", "right", "bottom"] * 2
 
 
 def test_every_cause_has_a_colour_of_its_own() -> None:
