@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.ft2font import FT2Font
 from matplotlib.ticker import MaxNLocator
 
 from ronda_arena.report import names, words
@@ -27,8 +32,10 @@ TALL: Final = 30
 """Rows; with more of them the numbers below are out of sight, and stand above too."""
 BELOW: Final = 46
 """Pixels below axes for their numbers and what they are."""
-_CELL: Final = 6.6
-"""Pixels of a letter at the size of labels, nearly always enough."""
+_LABEL: Final = 12
+"""Pixels of the size of labels."""
+_STRANGE: Final = 1.3
+"""Of that size, how wide a letter is at most that the font for measuring lacks."""
 
 
 class Known(NamedTuple):
@@ -50,13 +57,47 @@ def known(estimates: Sequence[Estimate]) -> list[Known]:
 
 
 def labels(all_names: Sequence[str], width: int) -> tuple[str, ...]:
-    """Return names as short as a picture of this width needs them."""
-    return names.labels(all_names, 16 if width == NARROW else 30)
+    """Return names as short as a picture of this width needs them: some third of it at most."""
+    return fitted(all_names, 16, width / 3) if width == NARROW else fitted(all_names, 30, width / 4)
+
+
+def fitted(all_names: Sequence[str], cells: int, wide: float) -> tuple[str, ...]:
+    """Return names of at most so many cells, and pixels wide: some letters are twice others."""
+    made = names.labels(all_names, cells)
+    while cells > 4 and any(pixels(label) > wide for label in made):
+        cells -= 1
+        shorter = names.labels(all_names, cells)
+        made = tuple(
+            less if pixels(label) > wide else label
+            for label, less in zip(made, shorter, strict=True)
+        )
+    return made
 
 
 def room(shown: Sequence[str]) -> float:
     """Return how many pixels these take to the left of their rows."""
-    return 14 + _CELL * max(4, *(names.width(label) for label in shown))
+    return 14 + max(4 * _LABEL / 2, *map(pixels, shown))
+
+
+def pixels(label: str) -> float:
+    """Return how wide a label is, in a font that is wider than those that pages have."""
+    font = _font()
+    font.set_size(_LABEL, 72)
+    return sum(_advance(font, char) for char in label)
+
+
+def _advance(font: FT2Font, char: str) -> float:
+    if unicodedata.combining(char):
+        return 0.0
+    if font.get_char_index(ord(char)):
+        return font.load_char(ord(char)).linearHoriAdvance / 65536
+    return _LABEL * (1.0 if unicodedata.east_asian_width(char) in "WF" else _STRANGE)
+
+
+@cache
+def _font() -> FT2Font:
+    """Return the font that comes with matplotlib, so that it measures alike everywhere."""
+    return FT2Font(str(Path(mpl.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")))
 
 
 def figure(width: float, height: float) -> Figure:

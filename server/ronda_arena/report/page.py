@@ -132,7 +132,7 @@ def _cross(summary: Summary) -> Cross:
         (row, tuple(_cell(met.get((row, column)), most) for column in those)) for row in those
     )
     ranks = tuple(reading.rank(at, row.margin) for at, row in enumerate(summary.ratings))
-    return Cross(those, names.labels(those, 18), ranks, rows, len(everyone) - len(those))
+    return Cross(those, names.labels(those, 12), ranks, rows, len(everyone) - len(those))
 
 
 def _cell(row: PairRow | None, most: float) -> Cell | None:

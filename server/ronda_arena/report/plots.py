@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from markupsafe import Markup
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-from ronda_arena.report import canvas, names, reading, words
+from ronda_arena.report import canvas, reading, words
 from ronda_arena.report.ink import (
     ACCENT,
     AHEAD,
@@ -81,16 +81,28 @@ def pairs(summary: Summary, width: int) -> Markup | None:
         squares[at, against] = (*(AHEAD if lead > 0 else BEHIND), depth)
         squares[against, at] = (*(BEHIND if lead > 0 else AHEAD), depth)
     with drawing():
-        side = min(width, 640) - 46
+        side = min(width, 640) - 62
         figure = canvas.figure(width, side + canvas.BELOW + 6)
-        axes = canvas.axes(figure, 40, 6, side, side)
+        axes = canvas.axes(figure, 56, 6, side, side)
         axes.imshow(squares, interpolation="none", extent=(0.5, count + 0.5, count + 0.5, 0.5))
+        for spine in axes.spines.values():
+            spine.set(visible=True, color=MUTED, linewidth=1)
+        axes.plot([0.5, count + 0.5], [0.5, count + 0.5], color=MUTED, linewidth=1)
+        axes.xaxis.set_major_locator(_ranks(count))
+        axes.yaxis.set_major_locator(_ranks(count))
         axes.set_xlabel("against, by place in the ratings")
+        axes.set_ylabel("entrant, by place in the ratings", color=MUTED, fontsize=11)
         label = (
             f"Who beat whom of {words.counted(count, 'entrant')} as a square of colours, the "
             "strongest at the top and on the left. All numbers are in report.json."
         )
         return markup(figure, f"pairs-{width}", label)
+
+
+def _ranks(count: int) -> FixedLocator:
+    """Return where places in the ratings are written: the first, and some round ones."""
+    step = next(step for step in (10, 20, 50, 100) if count <= 6 * step or step == 100)
+    return FixedLocator([1, *range(step, count + 1, step)])
 
 
 def positions(summary: Summary, width: int) -> Markup | None:
@@ -120,13 +132,13 @@ def progress(summary: Summary, width: int) -> Markup | None:
     shown = reading.followed(summary)
     if len(steps) < 2 or not any(step.margins[at].known for step in steps for at in shown):
         return None
-    labels = names.labels([summary.entrants[at] for at in shown], 20)
     columns = min(len(shown), 4 if width == canvas.WIDE else 2)
     lines = ceil(len(shown) / columns)
+    tall, left, gap = (120 if width == canvas.WIDE else 100), 44, 20
+    each = (width - left - 12 - gap * (columns - 1)) / columns
+    labels = canvas.fitted([summary.entrants[at] for at in shown], 20, each)
     with drawing():
-        tall, left, gap = (120 if width == canvas.WIDE else 100), 44, 20
         figure = canvas.figure(width, lines * (tall + 56) + 14)
-        each = (width - left - 12 - gap * (columns - 1)) / columns
         low, high = _span(steps, shown)
         for number, at in enumerate(shown):
             line, column = divmod(number, columns)

@@ -9,7 +9,7 @@ import pytest
 from tests.arena.report import made_up
 from tests.arena.report.test_page import rendered, text, tree
 
-from ronda_arena.report import page
+from ronda_arena.report import canvas, page
 
 
 def part(root: ET.Element, key: str) -> ET.Element:
@@ -40,3 +40,53 @@ def test_a_table_that_scrolls_by_itself_says_of_how_many_rows() -> None:
     assert region.get("class") == "scroll tall"
     assert "200 rows: scroll." in text(region.find(".//caption") or region)
     assert ".tall { max-height:" in rendered("two hundred")
+
+
+WIDE = ("W" * 20 + "@1", "@@@@MMMMMM@2.0", "\u96fb\u8133" * 20, "\u092c\u094b\u091f" * 9, "i" * 60)
+
+
+@pytest.mark.parametrize("width", [canvas.NARROW, canvas.WIDE])
+def test_names_of_wide_letters_have_the_room_that_they_take(width: int) -> None:
+    labels = canvas.labels(WIDE, width)
+    assert all(canvas.pixels(label) + 14 <= canvas.room(labels) <= width / 2 for label in labels)
+    assert canvas.pixels("WWWW") > 1.5 * canvas.pixels("aaaa") > 3 * canvas.pixels("iiii")
+    assert canvas.pixels("\u96fb") == 12
+    assert canvas.pixels("a\u0301") == canvas.pixels("a")
+    # Names of wide letters alone are cut shorter for it.
+    assert len(labels[0]) < 16 if width == canvas.NARROW else len(labels[0]) <= 30
+    assert labels[4].count("i") == (15 if width == canvas.NARROW else 29)
+
+
+def test_no_name_of_a_panel_reaches_into_the_next() -> None:
+    assert all(canvas.pixels(label) <= 140 for label in canvas.fitted(WIDE, 20, 140))
+
+
+def test_heads_of_the_square_of_pairs_stay_on_one_line_and_its_cells_apart() -> None:
+    root = ET.fromstring(page.render(made_up.tournament(("a" * 60, "b" * 60, "c@1"))))
+    heads = part(root, "pairs").findall(".//thead//bdi")
+    assert [len(text(head)) for head in heads] == [12, 12, 1]
+    style = made("eight")
+    assert ".cross td, .cross thead th.of { border-inline-start: 1px solid" in style
+    assert ".cross thead .rank { display: block; }" in style
+    [head] = re.findall(r"^\.cross thead th\.of \{(.*)\}", style, re.MULTILINE)
+    assert "white-space" not in head
+
+
+def test_the_picture_of_pairs_has_a_frame_a_diagonal_and_a_legend() -> None:
+    pairs = part(tree("two hundred"), "pairs")
+    caption = pairs.find(".//figcaption")
+    assert caption is not None
+    assert text(caption) == "the row is ahead behind could be either, or they did not meet"
+    for drawing in pairs.iterfind(".//figure//svg"):
+        lines = [one for one in drawing.iter("path") if one.get("class") == "stroke-muted"]
+        assert len(lines) == 5  # four sides and the diagonal
+        told = [text(one) for one in drawing.iter("text")]
+        assert "entrant, by place in the ratings" in told
+        assert [one for one in told if one.isdigit()] == ["1", "50", "100", "150", "200"] * 2
+
+
+def test_many_pairs_are_said_to_have_some_colours_by_chance() -> None:
+    assert "among 28 pairs of equals about 1 would have a colour by chance" in text(
+        part(tree("eight"), "pairs")
+    )
+    assert "by chance" not in text(part(tree("three players"), "pairs"))
