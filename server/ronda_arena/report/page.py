@@ -33,7 +33,7 @@ _HYPHEN: Final = re.compile(r"(?<=\s)-(?=\d)")
 _STATES: Final = {
     "finished": "Finished",
     "stopped": "Stopped by its stop rule",
-    "running": "Still running: numbers will change",
+    "running": "Not over yet: numbers will change",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -90,3 +91,16 @@ def test_many_pairs_are_said_to_have_some_colours_by_chance() -> None:
         part(tree("eight"), "pairs")
     )
     assert "by chance" not in text(part(tree("three players"), "pairs"))
+
+
+def test_before_the_first_block_no_table_stands_empty() -> None:
+    root = ET.fromstring(page.render(replace(made_up.nothing_known(), positions=())))
+    for table in root.iter("table"):
+        assert table.findall("tbody/tr"), text(table)
+    assert text(part(root, "places")).endswith("No block is over yet.")
+
+
+def test_a_run_that_was_interrupted_is_not_called_running() -> None:
+    state = tree("nothing known").find(".//p[@class='state']")
+    assert state is not None
+    assert text(state).startswith("Not over yet: numbers will change")
