@@ -39,11 +39,14 @@ class Place:
     tournament: str
     block: int
     rotation: int
+    paired: bool = True
+    """Every rotation of the block is dealt the same decks."""
 
     @property
     def scope(self) -> str:
-        """What the decks of the block are dealt for, in every rotation alike."""
-        return f"{self.tournament}/{self.block}"
+        """What the decks are dealt for: the block, or if it is not paired, this rotation of it."""
+        block = f"{self.tournament}/{self.block}"
+        return block if self.paired else f"{block}-{self.rotation}"
 
 
 def play_match(

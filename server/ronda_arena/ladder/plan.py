@@ -61,8 +61,11 @@ class LadderPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         """Return how many games a block has: one in each rotation."""
         return rotations([Entrant(("",))] * self.seats, self.players)
 
-    def games_plan(self, roster: Sequence[str]) -> Plan:
-        """Return what those are told who play the games: a bot's place is that in `roster`."""
+    def games_plan(self, roster: Sequence[str], remote: Sequence[str] = ()) -> Plan:
+        """Return what those are told who play the games: a bot's place is that in `roster`.
+
+        `remote` are those of them that play over a stream.
+        """
         return Plan(
             id=self.id,
             format="list",
@@ -81,6 +84,7 @@ class LadderPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             rated=self.rated,
             luck=False,
             stop=Stop(),
+            remote=tuple(remote),
         )
 
 

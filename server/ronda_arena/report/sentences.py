@@ -25,6 +25,10 @@ _SURE: Final = (
     "95 %: of twenty such intervals nineteen hold the true value. What is counted is blocks, "
     "because the games of a block share their deals."
 )
+_SURE_APART: Final = (
+    "95 %: of twenty such intervals nineteen hold the true value. What is counted is blocks where "
+    "the games of a block share their deals, and games where each has deals of its own."
+)
 _OTHERS: Final = "the mean of the others"
 _PLACES: Final = ("the side that deals first", "the side that plays first", "the third side")
 
@@ -110,6 +114,8 @@ class Matter(NamedTuple):
     helped: Sequence[HelpRow] = ()
     left: tuple[Estimate, Estimate] | None = None
     """Of the variance of a game's margin, as a share: after rotation, and after control too."""
+    unpaired: int = 0
+    """Blocks of which every game has deals of its own."""
 
 
 def sentences(matter: Matter) -> tuple[str, ...]:
@@ -121,13 +127,14 @@ def sentences(matter: Matter) -> tuple[str, ...]:
         *broken.sentences(matter.ratings),
         *_strength(matter),
         *_seat(matter),
+        *_apart_from_others(matter),
         *_luck(matter),
         *_faults(matter.faults, matter.plan.players),
         *_helped(matter.helped),
         *_alike(matter.plan),
         *_stop(matter),
         *_so_far(matter),
-        _SURE,
+        _SURE_APART if matter.unpaired else _SURE,
     )
 
 
@@ -305,14 +312,36 @@ def _over(number: float) -> bool:
     return round(number, DIGITS) > 0
 
 
+def _apart_from_others(matter: Matter) -> Iterator[str]:
+    """Say which blocks are unpaired, and why."""
+    if not matter.unpaired:
+        return
+    names = matter.plan.remote
+    one = len(names) == 1
+    which = (
+        f"{words.count(matter.unpaired)} of {words.counted(matter.blocks, 'block')} "
+        f"{'is' if matter.unpaired == 1 else 'are'} unpaired"
+    )
+    yield (
+        f"{', '.join(names)} {'plays' if one else 'play'} remotely, where a deal could be "
+        f"remembered: so wherever {'it' if one else 'one of them'} sits, every rotation has deals "
+        f"of its own. {which}."
+    )
+
+
 def _luck(matter: Matter) -> Iterator[str]:
     if matter.left is None or not matter.left[0].known:
         return
     luck, (left, controlled) = matter.luck, matter.left
-    text = (
-        f"Dealing the same hands in every rotation leaves {_share(left)} of the variance of a "
-        "game's margin"
-    )
+    if matter.unpaired < matter.blocks:
+        text = (
+            f"Dealing the same hands in every rotation leaves {_share(left)} of the variance of a "
+            "game's margin"
+        )
+    elif controlled.known and luck.taken:
+        text = "The variance of a game's margin is luck in part"
+    else:
+        return
     if controlled.known and luck.taken:
         left = controlled
         text += (

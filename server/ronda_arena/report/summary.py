@@ -277,6 +277,7 @@ def gather(
                 ratings=ratings,
                 helped=helped,
                 left=None if variances is None else variances.left(evidence.blocks),
+                unpaired=evidence.unpaired,
             )
         ),
         placings=placed,

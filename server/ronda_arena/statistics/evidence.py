@@ -82,6 +82,8 @@ class Evidence:
     hands_a_game: int
     """By which margins are divided: where the number of hands is fixed, they are told a hand."""
     blocks: int = 0
+    unpaired: int = 0
+    """Blocks of which every game has deals of its own."""
     games: int = 0
     measured: int = 0
     """Games of which the reference's score is known."""
@@ -122,6 +124,7 @@ class Evidence:
         if block.paired:
             self._sum(block, block.games, told, won)
         else:
+            self.unpaired += 1
             for game, margin, share in zip(block.games, told, won, strict=True):
                 self._sum(block, (game,), (margin,), (share,))
 

@@ -19,8 +19,8 @@ class BotChangedError(BotNotFoundError):
 
 
 def noted(plan: Plan, registry: Registry) -> Plan:
-    """Return the plan with the code of all its bots."""
-    found = {identity: code(registry.find(identity)) for identity in plan.roster}
+    """Return the plan with the code of all its bots but the remote ones."""
+    found = {identity: code(registry.find(identity)) for identity in plan.installed}
     return msgspec.structs.replace(plan, code=tuple(sorted(found.items())))
 
 

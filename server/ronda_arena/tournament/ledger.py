@@ -51,7 +51,8 @@ class Ledger:
             return
         del self._partial[task.block]
         whole = tuple(game for _, game in sorted(games.items()))
-        self._waiting[task.block] = Block(task.block, task.entrants, whole, walkover=self._walkover)
+        paired = self._plan.paired(task.entrants)
+        self._waiting[task.block] = Block(task.block, task.entrants, whole, paired, self._walkover)
         self._count_waiting()
 
     @property

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from ronda_arena.advice import about_fault
 from ronda_arena.clock import Clock
@@ -33,6 +34,34 @@ from ronda_core.record import Record, write
 
 Play = Callable[[Task], Played]
 
+
+class Dealt(NamedTuple):
+    """What one game is dealt from, and who sits there."""
+
+    place: Place
+    master: bytes
+    entries: tuple[Entry, ...]
+    """The roster: every bot once, in order."""
+    seats: tuple[str, ...]
+    """Identities, by seat."""
+
+    def __repr__(self) -> str:
+        return f"<Dealt for {self.place.scope}>"
+
+
+def dealt(contract: Contract, task: Task) -> Dealt:
+    """Return what the game of a task is dealt from: its tournament's secret, or its block's own."""
+    plan = contract.plan
+    at_table = [plan.entrants[at] for at in task.entrants]
+    seated = seats(at_table, task.rotation, plan.players)
+    paired = plan.paired(task.entrants)
+    if task.deal is None:
+        place = Place(plan.id, task.block, task.rotation, paired)
+        return Dealt(place, contract.master, _roster(plan.entrants), seated)
+    place = Place(task.deal.id, 0, task.rotation, paired)
+    return Dealt(place, task.deal.master, _entries(at_table), seated)
+
+
 _MOST_KINDS: Final = 1000
 """Of faults: a bot chooses how the exceptions are called that it raises."""
 _LONGEST: Final = 500
@@ -48,35 +77,27 @@ def table(contract: Contract, registry: Registry) -> Iterator[Play]:
     `IsolationError` if this machine cannot run it as the plan wants.
     """
     plan = contract.plan
-    bots = {identity: registry.find(identity) for identity in plan.roster}
+    bots = {identity: registry.find(identity) for identity in plan.installed}
     check(plan, bots)
     rules = plan.settings
     clock = Clock.parse(plan.clock) if plan.clock else None
-    roster = _entries(plan.entrants)
     news = _News(bots)
     with seating(plan, tuple(bots.values())) as seated:
 
         def play(task: Task) -> Played:
             timed = TimedSeating(seated)
             began = time.perf_counter()
-            at_table = [plan.entrants[at] for at in task.entrants]
-            seated_bots = seats(at_table, task.rotation, plan.players)
             faults: list[tuple[int, BotFaultError]] = []
-            if task.deal is None:
-                place, master = Place(plan.id, task.block, task.rotation), contract.master
-                entries = roster
-            else:
-                place, master = Place(task.deal.id, 0, task.rotation), task.deal.master
-                entries = _entries(at_table)
+            game = dealt(contract, task)
             try:
                 record = play_match(
-                    game_id(place),
+                    game_id(game.place),
                     rules,
-                    [bots[name] for name in seated_bots],
-                    master,
+                    [bots[name] for name in game.seats],
+                    game.master,
                     now=_now,
-                    place=place,
-                    entries=entries,
+                    place=game.place,
+                    entries=game.entries,
                     seating=timed,
                     clock=clock,
                     rated=plan.rated,
@@ -84,15 +105,14 @@ def table(contract: Contract, registry: Registry) -> Iterator[Play]:
                 )
             except WorkerLostError as lost:
                 return Played(task, None, None, str(lost), seconds=time.perf_counter() - began)
-            dealer = Dealer(master, place.scope, entries, plan.players)
             return Played(
                 task,
-                _game(record, task, dealer, plan),
+                result(record, game, plan),
                 write(sealed(record)),
                 None,
                 tuple(map(_thought, timed.seats)),
                 time.perf_counter() - began,
-                news.of(faults, seated_bots, record.fault),
+                news.of(faults, game.seats, record.fault),
             )
 
         yield play
@@ -170,12 +190,14 @@ def sealed(record: Record) -> Record:
     return replace(record, fair=replace(record.fair, master=None))
 
 
-def _game(record: Record, task: Task, dealer: Dealer, plan: Plan) -> Game:
+def result(record: Record, game: Dealt, plan: Plan) -> Game:
+    """Return what statistics know of a game that is over."""
     fault, told = record.fault, None
+    dealer = Dealer(game.master, game.place.scope, game.entries, plan.players)
     if plan.luck:
         told = luck(plan.rules, plan.players, deals(plan, dealer, record.hands))
     return Game(
-        rotation=task.rotation,
+        rotation=game.place.rotation,
         dealer=dealer.first_dealer(),
         hands=len(record.hands),
         scores=record.score,
@@ -185,9 +207,14 @@ def _game(record: Record, task: Task, dealer: Dealer, plan: Plan) -> Game:
     )
 
 
-def _entries(entrants: Iterable[Entrant]) -> list[Entry]:
+def _entries(entrants: Iterable[Entrant]) -> tuple[Entry, ...]:
     """Return what the deals depend on: every bot once, in order."""
-    return [Entry(identity) for identity in sorted({*chain(*(one.members for one in entrants))})]
+    return tuple(map(Entry, sorted({*chain(*(one.members for one in entrants))})))
+
+
+@lru_cache(maxsize=4)  # of a tournament it is the same for every game
+def _roster(entrants: tuple[Entrant, ...]) -> tuple[Entry, ...]:
+    return _entries(entrants)
 
 
 def _thought(seat: TimedSeat) -> Thought:

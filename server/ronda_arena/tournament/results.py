@@ -27,7 +27,7 @@ class Game:
 
     rotation: int
     dealer: int
-    """The seat that dealt the first hand, the same in every rotation."""
+    """The seat that dealt the first hand; in a paired block the same in every rotation."""
     hands: int
     """Hands that were dealt."""
     scores: tuple[int, ...]
@@ -42,7 +42,10 @@ class Game:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One deal, or one match's worth of them, in every rotation of the seats."""
+    """One deal, or one match's worth of them, in every rotation of the seats.
+
+    One that is not paired has as many deals as games, and they are as independent as blocks are.
+    """
 
     number: int
     entrants: tuple[int, ...]

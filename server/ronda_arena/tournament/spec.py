@@ -129,6 +129,8 @@ class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The digests of the bots' code by identity, sorted; empty where nobody has looked."""
     owners: tuple[tuple[str, str], ...] = ()
     """Of those bots whose owner was named, by identity, sorted."""
+    remote: tuple[str, ...] = ()
+    """Identities of bots that play over a stream, at the tables of a server."""
 
     @property
     def digest(self) -> str:
@@ -155,6 +157,11 @@ class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         return [tuple(same) for same in by_code.values() if len(same) > 1]
 
     @property
+    def installed(self) -> tuple[str, ...]:
+        """Return the identities of the bots that are run by who plays the games."""
+        return tuple(identity for identity in self.roster if identity not in self.remote)
+
+    @property
     def walkover(self) -> float:
         """Return by how many points a game is lost by who does not play it.
 
@@ -166,6 +173,14 @@ class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def games_of(self, entrants: Sequence[int]) -> int:
         """Return how many games a block of these entrants has."""
         return rotations([self.entrants[at] for at in entrants], self.players)
+
+    def paired(self, entrants: Sequence[int]) -> bool:
+        """Say whether every rotation of a block of these entrants is dealt the same decks.
+
+        Not where a remote bot takes part, which could remember them.
+        """
+        members = {member for at in entrants for member in self.entrants[at].members}
+        return members.isdisjoint(self.remote)
 
     @property
     def unit(self) -> str:

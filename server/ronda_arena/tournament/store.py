@@ -166,7 +166,8 @@ class Store:
             entrants = found[0][0].entrants
             if len(found) == self.plan.games_of(entrants):
                 games = tuple(game for _, game in found)
-                yield Block(number, entrants, games, walkover=self.plan.walkover)
+                paired = self.plan.paired(entrants)
+                yield Block(number, entrants, games, paired, self.plan.walkover)
 
     def records(self) -> Iterator[tuple[int, str]]:
         """Yield block and record of every game that is over, in schedule order, sealed."""

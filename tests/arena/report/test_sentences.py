@@ -144,3 +144,32 @@ def test_few_entrants_have_a_table_of_pairs_the_stronger_first(names: str, rows:
     table = tables.pairs(summary)
     assert len(table) == rows
     assert all(order.index(row["first"]) < order.index(row["second"]) for row in table)
+
+
+def test_it_is_said_which_blocks_are_unpaired_and_why() -> None:
+    paired, apart = World("a b c", skills=(6, 3, 0)), World("a b c", paired=False)
+    rng = np.random.default_rng(1)
+    own = structs.replace(planned("a b c"), remote=("c",))
+    blocks = [
+        (apart if 2 in pair else paired).block(rng, number, pair)
+        for number, pair in enumerate([(0, 1), (0, 2), (1, 2)] * 20)
+    ]
+    some = gathered(own, blocks).sentences
+    assert (
+        "c plays remotely, where a deal could be remembered: so wherever it sits, every rotation"
+        " has deals of its own. 40 of 60 blocks are unpaired." in some
+    )
+    assert any(one.startswith("Dealing the same hands in every rotation") for one in some)
+    assert some[-1].endswith("and games where each has deals of its own.")
+
+    own = structs.replace(planned("a b c"), remote=("a", "b", "c"))
+    every = gathered(own, apart.blocks(rng, 1)).sentences
+    assert (
+        "a, b, c play remotely, where a deal could be remembered: so wherever one of them sits,"
+        " every rotation has deals of its own. 3 of 3 blocks are unpaired." in every
+    )
+    assert not any("the same hands in every rotation" in one for one in every)
+
+    none = gathered(planned("a b c"), paired.blocks(rng, 1)).sentences
+    assert not any("remotely" in one for one in none)
+    assert none[-1].endswith("because the games of a block share their deals.")

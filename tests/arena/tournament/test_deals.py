@@ -1,15 +1,17 @@
-"""A block with a secret of its own is dealt from that, and its bots alone are its roster."""
+"""What games are dealt from: a block with a secret of its own, and one that is not paired."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
+import msgspec
 import pytest
 from tests.arena.tournament.plans import TABLES, plan
 from tests.bots.tables import info
 
-from ronda_arena.tournament.entrants import rotations
-from ronda_arena.tournament.play import table
+from ronda_arena.tournament.entrants import rotations, sides
+from ronda_arena.tournament.play import dealt, table
 from ronda_arena.tournament.tasks import Contract, Deal, Task
 from ronda_bots.greedy import Greedy
 from ronda_bots.random import Random
@@ -49,3 +51,32 @@ def test_its_secret_is_in_no_repr() -> None:
     assert "b-1" in repr(task)
     assert MASTER.hex() not in repr(task)
     assert repr(MASTER) not in repr(task)
+
+
+@pytest.mark.parametrize(("rules", "players"), TABLES)
+def test_where_a_remote_bot_sits_each_rotation_has_deals_of_its_own(
+    rules: str, players: int
+) -> None:
+    bots = ["a", "b", "c", "far"] if players != 4 else ["a", "b", "c", "b+far"]
+    length = {} if rules == "arabic" else {"hands": 1}
+    own = msgspec.structs.replace(
+        plan(bots, rules=rules, players=players, **length),
+        remote=("far@1",),
+    )
+    contract = Contract(own, bytes(32))
+    assert own.installed == ("a@1", "b@1", "c@1")
+    table = sides(players)
+    for at_table in permutations(range(4), table):
+        games = [
+            dealt(contract, Task(7, at_table, rotation))
+            for rotation in range(own.games_of(at_table))
+        ]
+        apart = 3 in at_table
+        assert own.paired(at_table) is not apart
+        assert {"far@1" in game.seats for game in games} == {apart}
+        scopes = [game.place.scope for game in games]
+        assert scopes == (
+            [f"{own.id}/7-{rotation}" for rotation in range(len(games))]
+            if apart
+            else [f"{own.id}/7"] * len(games)
+        )

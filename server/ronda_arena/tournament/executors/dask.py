@@ -111,7 +111,7 @@ class Dask:
         `patience`: seconds for which a scheduler that does not answer is waited for. `note` is
         called, in any thread, with a sentence about what is waited for and who is left out.
         """
-        check(contract.plan, {name: registry.find(name) for name in contract.plan.roster})
+        check(contract.plan, {name: registry.find(name) for name in contract.plan.installed})
         self._contract = contract
         self._cluster = _Cluster(address, needs(contract), patience, note)
         self._pace = Pace(_SECONDS)
@@ -351,7 +351,7 @@ def needs(contract: Contract) -> frozenset[str]:
     """Return what a worker must offer to play these games."""
     plan = contract.plan
     codes = {_with_code(bot, of) for bot, of in plan.code if of}
-    return frozenset({_ronda(), *plan.roster, *codes})
+    return frozenset({_ronda(), *plan.installed, *codes})
 
 
 def offers(registry: Registry) -> frozenset[str]:

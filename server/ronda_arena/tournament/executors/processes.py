@@ -53,7 +53,7 @@ class Processes:
         if workers < 1:
             raise ValueError("somebody has to play: at least one worker")
         self._contract = contract
-        self._registry = Registry(tuple(map(registry.find, contract.plan.roster)), ())
+        self._registry = Registry(tuple(map(registry.find, contract.plan.installed)), ())
         check(contract.plan, {bot.identity: bot for bot in self._registry.bots})
         self._count = workers
         self._workers: list[_Worker] = []
