@@ -62,6 +62,8 @@ from ronda_server.services.bots import BotService
 from ronda_server.services.ladders import LadderService
 from ronda_server.services.matches import MatchService
 from ronda_server.services.tournaments import TournamentService
+from ronda_server.tables.room import Limits as TableLimits
+from ronda_server.tables.tables import Tables
 from ronda_server.tournaments.hall import Hall, Limits
 
 _log = structlog.get_logger(__name__)
@@ -147,6 +149,12 @@ class Config:
     """Processes that play each of them."""
     ladders: tuple[str | Path, ...] = ()
     """Files, each of which says what a ladder is that the server plays."""
+    hosted_games: int = 64
+    """Games of tournaments at once in which remote bots play."""
+    hosted_workers: int = 16
+    """Processes of bots in all of these games together."""
+    bot_absence: float = 60.0
+    """Seconds for which games of a tournament wait for a remote bot that is away."""
     bot_delay: float = 0.0
     """Seconds that a hosted bot waits with each decision, so that people can follow."""
     drain_seconds: float = 10.0
@@ -169,6 +177,7 @@ class Server:
         self.metrics = Metrics()
         self.addresses: dict[str, str] = {}
         self.host: Host
+        self.tables: Tables
         self.hall: Hall
         self.ladders: Ladders
         self.accounts: Accounts
@@ -246,7 +255,9 @@ class Server:
             config.max_tournament_games,
         )
         root = database_path.with_name(f"{database_path.name}.tournaments")
-        self.hall = Hall(self.host, promises, root, limits)
+        hosted = TableLimits(config.hosted_games, config.hosted_workers, config.bot_absence)
+        self.tables = Tables(self.host, hosted)
+        self.hall = Hall(self.host, promises, root, limits, self.tables)
         return self.hall
 
     async def _open_ladders(self) -> Ladders:

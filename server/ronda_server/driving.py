@@ -102,7 +102,7 @@ class Drivers:
             while self._wanted(live) and not self._host.draining:
                 answer = await self._ask(live)
                 if answer:
-                    if self._bot_delay:
+                    if self._bot_delay and not live.game.table:
                         self._grant(live, self._bot_delay + _SLACK_SECONDS)  # it has decided
                         await asyncio.sleep(self._bot_delay)  # for people to follow
                     await self._host.take_answer(live, answer)

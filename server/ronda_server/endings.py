@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any
 
+from ronda_core.commitments import ending_of
 from ronda_core.match import Cause, Fault, Finished, Outcome
-from ronda_server import fold
+from ronda_server import commitments, fold
 from ronda_server.errors import LogError
 from ronda_server.game import Game
 from ronda_server.log import Lobby, MatchRow
+from ronda_server.statements import set_ended, set_running
 
 
 def told(result: Finished) -> dict[str, Any]:
@@ -44,3 +47,15 @@ def _result(kept: dict[str, Any]) -> Finished:
         tuple(kept["scores"]),
         Fault(fault[0], Cause(fault[1])) if fault else None,
     )
+
+
+def write_state(connection: sqlite3.Connection, game: Game) -> None:
+    """Bring the row of a match up to its state; an end goes to the list of commitments too."""
+    if game.result is None:
+        set_running(connection, game.id)
+        return
+    set_ended(connection, game.id, game.state, game.last_time, told(game.result))
+    if game.table:  # the promise is its tournament's
+        return
+    ending = ending_of(game.result.outcome)
+    commitments.append(connection, game.id, game.commitment, ending)

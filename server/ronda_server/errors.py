@@ -68,7 +68,6 @@ class Reason(StrEnum):
     BOT_DECLINES = "BOT_DECLINES"
     BOT_NAME_IN_USE = "BOT_NAME_IN_USE"
     TOURNAMENT_OVER = "TOURNAMENT_OVER"
-    BOT_IS_REMOTE = "BOT_IS_REMOTE"
     SANDBOX_MISSING = "SANDBOX_MISSING"
     STALE_SEQUENCE = "STALE_SEQUENCE"
     REQUEST_ID_REUSED = "REQUEST_ID_REUSED"
@@ -150,10 +149,6 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
     Reason.BOT_DECLINES: (_STATE, "the bot does not play these rules, or not with so many seats"),
     Reason.BOT_NAME_IN_USE: (_STATE, "a bot of this name is connected or has matches; wait"),
     Reason.TOURNAMENT_OVER: (_STATE, "the tournament has ended; read GetStandings"),
-    Reason.BOT_IS_REMOTE: (
-        _STATE,
-        "remote bots cannot take part in tournaments yet; name bots that are installed here",
-    ),
     Reason.SANDBOX_MISSING: (
         _STATE,
         "this server does not enforce the sandbox, without which nothing is rated",

@@ -30,11 +30,12 @@ from ronda_server.game import (
     SeatJoined,
     SeatReady,
     SeatState,
+    Table,
     Told,
 )
 
 _NOTHING: Final[dict[str, Any]] = {}
-_OPENERS: Final = frozenset({"dealt", "revealed", "played"})
+OPENERS: Final = frozenset({"dealt", "revealed", "played"})
 """Kinds of event that open a decision."""
 
 
@@ -63,9 +64,16 @@ def _offered(match_id: str, fact: Fact, commitment: str, master: bytes) -> Game:
         seats=[_seat(seat) for seat in data["seats"]],
         sequence=1,
         last_time=fact.time,
+        table=table_of(fact),
     )
     game.created_seats = tuple(game.seats)
     return game
+
+
+def table_of(created: Fact) -> Table | None:
+    """Return where a match belongs by its first fact; None if it is one of its own."""
+    data = created.data.get("table")
+    return Table(**data | {"roster": tuple(data["roster"])}) if data else None
 
 
 def apply(
@@ -94,7 +102,7 @@ def _number(game: Game, steps: Iterator[_Step], time: int) -> list[Happened]:
     for kind, public, by_seat, event in steps:
         game.sequence += 1
         happened.append(Happened(Fact(game.sequence, time, kind, _NOTHING), public, by_seat, event))
-        if kind in _OPENERS:
+        if kind in OPENERS:
             game.opened = game.sequence
             game.opened_at = time
         if kind == "joined" and game.full:
@@ -219,10 +227,16 @@ def _start_if_ready(game: Game) -> Iterator[_Step]:
     """Deal the first hand once every seat is taken and ready."""
     if not game.full or not all(seat.ready for seat in game.seats):
         return
-    entries = [fair.Entry(seat.identity, seat.entropy) for seat in game.seats]
-    game.dealer = fair.Dealer(game.master, game.id, entries, game.settings.players)
+    game.dealer = fair.Dealer(game.master, *dealt_for(game), game.settings.players)
     game.match = Match(game.settings, game.dealer.first_dealer())
     yield from _deal(game)
+
+
+def dealt_for(game: Game) -> tuple[str, tuple[fair.Entry, ...]]:
+    """Return the scope of a match's deals, and whom they depend on."""
+    if game.table:
+        return game.table.scope, tuple(map(fair.Entry, game.table.roster))
+    return game.id, tuple(fair.Entry(seat.identity, seat.entropy) for seat in game.seats)
 
 
 def _deal(game: Game) -> Iterator[_Step]:

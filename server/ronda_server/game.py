@@ -57,6 +57,23 @@ class SeatState:
         return self.isolation == REMOTE
 
 
+class Table(NamedTuple):
+    """Where a match belongs that is a game of a tournament's or a ladder's block.
+
+    Nobody is shown anything of it but its seats, and its deals come from its block's secret.
+    """
+
+    tournament: str
+    """Whose secret it is dealt from: a tournament, or a block of a ladder."""
+    block: int
+    rotation: int
+    scope: str
+    """Of its deals."""
+    roster: tuple[str, ...]
+    """The context of the deals: every bot once, in order."""
+    rated: bool
+
+
 class MatchCreated(NamedTuple):
     """A match is made; `seats` is what it offered then."""
 
@@ -131,6 +148,8 @@ class Game:
     """As they were offered."""
     filled_at: int = 0
     """When the last seat was taken."""
+    table: Table | None = None
+    """None: a match of its own."""
 
     def __repr__(self) -> str:
         return f"<Game {self.id}, {self.sequence} events>"
@@ -204,6 +223,7 @@ def copy(game: Game) -> Game:
         game.result,
         game.created_seats,
         game.filled_at,
+        game.table,
     )
 
 

@@ -17,15 +17,13 @@ import structlog
 
 from ronda_arena.seating import Seating
 from ronda_bots.registry import Registry
-from ronda_core.commitments import ending_of
 from ronda_core.hand import IllegalMoveError
 from ronda_core.record import Record
-from ronda_server import commitments, deadlines, fold
+from ronda_server import deadlines, endings, fold
 from ronda_server import game as games
 from ronda_server.bot_logs import BotLogs
 from ronda_server.bots import Answer
 from ronda_server.driving import Drivers
-from ronda_server.endings import told
 from ronda_server.errors import LogError, Reason, ServiceError, StorageError
 from ronda_server.game import Decision, Game, Happened
 from ronda_server.identity import Keys
@@ -35,7 +33,7 @@ from ronda_server.log import SqliteLog
 from ronda_server.metrics import Metrics
 from ronda_server.remote import Remotes
 from ronda_server.scribe import record_of
-from ronda_server.statements import Rows, rows_of, set_ended, set_running
+from ronda_server.statements import Rows, rows_of
 from ronda_server.streams import Audience
 
 T = TypeVar("T")
@@ -114,6 +112,21 @@ class Host:
         while self._tasks:  # what is cancelled may leave a task that reads what became of it
             await asyncio.gather(*self._tasks, return_exceptions=True)
         self._drivers.close()
+
+    def at_tables(self, tournament: str) -> list[Live]:
+        """Return the matches that are played for a tournament, or for a block of a ladder."""
+        return [
+            live
+            for live in self._shelf.open.values()
+            if live.game.table and live.game.table.tournament == tournament
+        ]
+
+    async def call_off(self, live: Live) -> None:
+        """End a match that counts for nothing."""
+        async with live.lock:
+            await self._refresh(live)
+            if not live.game.over:
+                await self._advance(live, ("cancelled", {}), None)
 
     def drain(self) -> None:
         """Take no more commands, and end every stream with where to resume."""
@@ -212,7 +225,7 @@ class Host:
         rows = rows_of(after.id, [one.fact for one in happened])
 
         def with_state(connection: sqlite3.Connection) -> Rows:
-            _write_state(connection, after)
+            endings.write_state(connection, after)
             return rows
 
         try:
@@ -233,7 +246,7 @@ class Host:
         if live.remote and after.opened != opened_before:
             live.handed = self.now()
         self.metrics.happened(after, happened)
-        if after.result:
+        if after.result and not after.table:  # of those there are as many as anybody wants
             _log.info("match over", match=after.id, outcome=after.result.outcome)
             self._shelve(live)
         self.go_on(live)
@@ -259,7 +272,7 @@ class Host:
     def decided(self, live: Live, answer: Answer) -> None:
         """Take what a remote bot has decided in time, after as long as any bot waits."""
         live.answering += 1
-        if not self._bot_delay:
+        if not self._bot_delay or live.game.table:  # of which nobody sees anything
             self.spawn(self._take_remote(live, answer))
             return
 
@@ -384,13 +397,3 @@ class Host:
 
 def _nothing(_connection: sqlite3.Connection) -> None:
     """Do nothing, in turn."""
-
-
-def _write_state(connection: sqlite3.Connection, game: Game) -> None:
-    """Bring the row of a match up to its state; an end goes to the list of commitments too."""
-    if game.result is None:
-        set_running(connection, game.id)
-        return
-    set_ended(connection, game.id, game.state, game.last_time, told(game.result))
-    ending = ending_of(game.result.outcome)
-    commitments.append(connection, game.id, game.commitment, ending)

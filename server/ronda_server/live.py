@@ -52,6 +52,7 @@ class Live:
         "bots",
         "deadline",
         "driver",
+        "ended",
         "game",
         "granted",
         "handed",
@@ -88,6 +89,8 @@ class Live:
         """When what is open could be handed to remote bots; 0: not since this server began."""
         self.answering = 0
         """Answers of remote bots that came in time and are not stored yet."""
+        self.ended = asyncio.Event()
+        """Set when it is over."""
         self.rematch_id = ""
         self.record: Record | None = None
 
@@ -102,6 +105,8 @@ class Live:
             if fact.request and fact.content:
                 self.requests[fact.request] = (fact.content, fact.sequence)
         self.audience.add(game, happened)
+        if game.over:
+            self.ended.set()
 
 
 _KEPT: Final = 256

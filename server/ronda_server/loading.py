@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import structlog
 
+from ronda_core import fair
 from ronda_server import fold
 from ronda_server.errors import LogError, Reason, ServiceError, StorageError
 from ronda_server.live import Live, Shelf
@@ -117,8 +118,10 @@ class Loading:
         if row is None:
             raise ServiceError(Reason.MATCH_NOT_FOUND)
         facts = await log.read(match_id)
-        master = await log.master(match_id)
-        commitment = await log.commitment(match_id)
+        table = fold.table_of(facts[0]) if facts else None
+        scope = table.tournament if table else match_id
+        master = await log.master(scope)
+        commitment = fair.commitment(master, scope) if table else await log.commitment(scope)
         game, happened = await asyncio.to_thread(fold.latest, match_id, facts, commitment, master)
         known = self._shelf.get(match_id)
         if known is not None:  # it was made meanwhile: a match has one place in memory

@@ -64,6 +64,8 @@ class Remotes:
         self._seated: dict[str, dict[int, Place]] = {}
         self._connected = 0
         self.draining = False
+        self.changed: Callable[[], None] = lambda: None
+        """Called when a bot has come or left, or has a seat less."""
         self.loaded = False
         """Every match that was open when the server began has been taken up."""
 
@@ -88,11 +90,16 @@ class Remotes:
         ]
         return found[-1] if found else None
 
+    def there(self, identity: str) -> RemoteBot | None:
+        """Return a bot if it can be given seats."""
+        bot = self._bots.get(identity)
+        return bot if bot and bot.ready else None
+
     def admit(self, bot: RemoteBot, settings: Settings, seats: int) -> None:
         """Refuse a match that a bot does not play, or seats that it has no room for."""
         if not bot.plays(settings):
             raise ServiceError(Reason.BOT_DECLINES, field="seats")
-        if len(bot.places) + seats > bot.max_seats:
+        if bot.room < seats:
             limit = {"limit": "bot_seats"}
             raise ServiceError(Reason.TOO_MANY_MATCHES, metadata=limit, retry_seconds=10)
 
@@ -142,6 +149,7 @@ class Remotes:
         if bot.connection is not connection:
             return
         bot.connection = None
+        self.changed()
         self._connected -= 1
         self.metrics.remote_bots.dec()
         bot.known = {}
@@ -173,6 +181,7 @@ class Remotes:
     def told_all(self, place: Place) -> Ending:
         """Take leave of a match whose end is told, and return the end."""
         place.bot.places.pop((place.live.game.id, place.seat), None)
+        self.changed()
         place.bot.asked.pop(place.decision_id, None)
         ending = _ending(place)
         place.bot.over[place.live.game.id, place.seat] = _why_over(ending)

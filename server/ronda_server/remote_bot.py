@@ -137,6 +137,8 @@ class RemoteBot:
         self.max_seats = 0
         self.connection: Connection | None = None
         self.places: dict[tuple[str, int], Place] = {}
+        self.promised = 0
+        """Seats that it is about to have."""
         self.asked: dict[str, Place] = {}
         """Seats by the id of the last decision that was told of each."""
         self.known: dict[tuple[str, int], int] = {}
@@ -161,6 +163,11 @@ class RemoteBot:
     def ready(self) -> bool:
         """Say whether it can be given seats."""
         return self.connection is not None and self.connection.ready
+
+    @property
+    def room(self) -> int:
+        """Say how many more seats it can have."""
+        return self.max_seats - len(self.places) - self.promised
 
     def plays(self, settings: Settings) -> bool:
         """Say whether it plays by these rules with so many."""

@@ -34,16 +34,26 @@ def rfc3339(micros: int) -> str:
 
 def _scribe(game: Game) -> Scribe:
     names = [seat.identity or _NOBODY for seat in game.seats]
-    entries = tuple(
-        fair.Entry(name, seat.entropy) for name, seat in zip(names, game.seats, strict=True)
-    )
+    table = game.table
+    if table:
+        scope, entries = fold.dealt_for(game)
+    else:
+        scope, entries = (
+            game.id,
+            tuple(
+                fair.Entry(name, seat.entropy) for name, seat in zip(names, game.seats, strict=True)
+            ),
+        )
     return Scribe(
         game.id,
         game.settings,
         names,
         start=rfc3339(game.started or game.created),
-        fair=FairRecord(fair.SCHEME, game.id, game.commitment, game.master, entries),
+        fair=FairRecord(fair.SCHEME, scope, game.commitment, game.master, entries),
         isolation=[seat.isolation or "person" for seat in game.seats],
         clock={"per_decision": game.per_decision / 1e6} if game.per_decision else None,
-        rated=False,
+        rated=table.rated if table else False,
+        tournament=table.tournament if table else None,
+        block=table.block if table else None,
+        rotation=table.rotation if table else None,
     )

@@ -59,9 +59,12 @@ class Told(NamedTuple):
 class Far:
     """A remote bot on streams in this thread, and all that it is told."""
 
-    def __init__(self, service: in_thread.InThread, key: str, with_events: bool) -> None:
+    def __init__(
+        self, service: in_thread.InThread, key: str, with_events: bool, name: str = "far"
+    ) -> None:
         self._service = service
         self._key = key
+        self._name = name
         self._with_events = with_events
         self._said: asyncio.Queue[pb.ConnectRequest] = asyncio.Queue()
         self.told: list[Told] = []
@@ -73,7 +76,7 @@ class Far:
         """Open a stream and say Hello and Ready."""
         self._said = asyncio.Queue()
         hello = pb.Hello(
-            name="far",
+            name=self._name,
             version="1",
             without_events=not self._with_events,
             places=[

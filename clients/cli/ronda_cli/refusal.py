@@ -72,8 +72,6 @@ TEXTS: Final = {
     "TOURNAMENT_NOT_FOUND": "there is no such tournament: check its id, or list them with"
     " `ronda tournament show --server`",
     "TOURNAMENT_OVER": "the tournament is over",
-    "BOT_IS_REMOTE": "remote bots cannot take part in tournaments of a server yet: name bots that"
-    " are installed there",
     "SANDBOX_MISSING": "the server does not enforce the sandbox, so nothing is rated there: leave"
     " --rated out",
     "TOO_MANY_TOURNAMENTS": "as many tournaments are open as the server allows: try again later",

@@ -138,6 +138,27 @@ if TYPE_CHECKING:
     help="Play the ladder that this TOML file describes. May be given again.",
 )
 @click.option(
+    "--hosted-games",
+    type=click.IntRange(1, 1000),
+    default=64,
+    show_default=True,
+    help="Games of tournaments with remote bots at once.",
+)
+@click.option(
+    "--hosted-workers",
+    type=click.IntRange(1),
+    default=16,
+    show_default=True,
+    help="Processes of bots in all of these games.",
+)
+@click.option(
+    "--bot-absence",
+    type=click.FloatRange(0, 600),
+    default=60.0,
+    show_default=True,
+    help="Seconds that games of a tournament wait for a remote bot.",
+)
+@click.option(
     "--bot-delay",
     type=click.FloatRange(0, 60),
     default=0.0,

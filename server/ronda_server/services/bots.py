@@ -108,6 +108,7 @@ class BotService(bot_service_pb2_grpc.BotServiceServicer):
                 await connection.reject(answer.decision_id, why)
         elif kind == "ready":
             connection.ready = True
+            self._remotes.changed()
         else:
             raise ServiceError(Reason.REQUEST_INVALID, field="message")
 

@@ -324,7 +324,10 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     async def _match(self, match_id: str) -> Live:
         if not _ID.fullmatch(match_id):
             raise ServiceError(Reason.MATCH_NOT_FOUND)
-        return await self._host.find(match_id)
+        live = await self._host.find(match_id)
+        if live.game.table:  # its tournament tells of it, once its block is over
+            raise ServiceError(Reason.MATCH_NOT_FOUND)
+        return live
 
     async def _seen(self, match_id: str, token: str) -> tuple[Live, int]:
         """Return a match that the caller may see, and who it is there."""

@@ -50,7 +50,8 @@ class TournamentService(tournament_service_pb2_grpc.TournamentServiceServicer):
         account = self._account("CreateTournament", context)
         asked = request_of(self._keys, "CreateTournament", request)
         plan = plan_of(request.spec, self._host, self._isolation)
-        if plan.rated and self._host.seating.granted.weaker(Level.SANDBOX):
+        weak = self._host.seating.granted.weaker(Level.SANDBOX)
+        if plan.rated and plan.installed and weak:
             raise ServiceError(Reason.SANDBOX_MISSING, field="spec.rated")
         if most_games(plan) > self._hall.limits.games:
             limit = {"limit": "tournament_games"}

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
 from google.protobuf.duration_pb2 import Duration
 
 from ronda.v1 import tournament_pb2
+from ronda_arena.clock import Clock
 from ronda_arena.tournament import spec as specs
-from ronda_arena.tournament.entrants import rotations
+from ronda_arena.tournament.entrants import rotations, sides
 from ronda_arena.tournament.formats.choice import format_of
 from ronda_arena.tournament.formats.knockout import REPLAYS
 from ronda_arena.tournament.spec import Plan, SpecError
-from ronda_bots.registry import BotNotFoundError
+from ronda_bots.registry import BotInfo, BotNotFoundError
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.hosting import Host
+from ronda_server.remote_bot import RemoteBot
 from ronda_server.tournaments.messages import format_name
 
 _MOST_ENTRANTS: Final = 200
 _LONGEST: Final = 257
 """Characters of an entrant: two identities of 128, and what joins them."""
+DEFAULT_CLOCK: Final = "10"
+"""Where remote bots play and nothing is said: seconds a decision."""
+LEAST_SECONDS: Final = 0.1
+"""For a decision of a remote bot."""
 _REASONS: Final = {
     "rules": Reason.BAD_RULES,
     "players": Reason.BAD_SEAT_COUNT,
@@ -33,11 +41,34 @@ _FIELDS: Final = {"bots": "entrants", "hands": "length", "seed": "rated"}
 
 def plan_of(asked: tournament_pb2.TournamentSpec, host: Host, isolation: specs.Isolation) -> Plan:
     """Return what a request comes to, but for its id; `ServiceError` where nothing can be."""
+    remote: dict[str, RemoteBot] = {}
+
+    def identity(name: str) -> str:
+        found = _bot(name, host)
+        if isinstance(found, RemoteBot):
+            remote[found.identity] = found
+        return found.identity
+
     try:
         wanted = specs.of(_values(asked, isolation))
-        return specs.plan(wanted, lambda name: _identity(name, host), lambda: "")
+        plan = specs.plan(wanted, identity, lambda: "")
     except SpecError as problem:
         raise _refused(problem.field) from None
+    return _with_remote(plan, remote) if remote else plan
+
+
+def _with_remote(plan: Plan, remote: Mapping[str, RemoteBot]) -> Plan:
+    """Return a plan in which remote bots play: never without a clock."""
+    if not all(
+        bot.plays(plan.settings) and bot.max_seats >= _seats_of(identity, plan)
+        for identity, bot in remote.items()
+    ):
+        raise ServiceError(Reason.BOT_DECLINES, field="spec.entrants")
+    clock = plan.clock or DEFAULT_CLOCK
+    times = Clock.parse(clock)
+    if times.bank or times.per_decision < LEAST_SECONDS:
+        raise _refused("clock")
+    return msgspec.structs.replace(plan, clock=clock, remote=tuple(sorted(remote)))
 
 
 def _refused(field: str) -> ServiceError:
@@ -46,13 +77,24 @@ def _refused(field: str) -> ServiceError:
     return ServiceError(reason, field=f"spec.{field}" if field else "spec")
 
 
-def _identity(name: str, host: Host) -> str:
-    """Return name and version of a bot that is installed here."""
+def _seats_of(identity: str, plan: Plan) -> int:
+    """Return how many seats a bot may have at one table: it may be in more than one entrant."""
+    each = plan.players // sides(plan.players)
+    has = sorted(
+        each * entrant.members.count(identity) // len(entrant.members) for entrant in plan.entrants
+    )
+    return sum(has[-sides(plan.players) :])
+
+
+def _bot(name: str, host: Host) -> BotInfo | RemoteBot:
+    """Return a bot that is installed here, or a remote one that is connected."""
     try:
-        return host.registry.find(name).identity
+        return host.registry.find(name)
     except BotNotFoundError:
-        reason = Reason.BOT_IS_REMOTE if host.remotes.find(name) else Reason.BOT_NOT_FOUND
-        raise ServiceError(reason, field="spec.entrants") from None
+        bot = host.remotes.find(name)
+        if bot is None:
+            raise ServiceError(Reason.BOT_NOT_FOUND, field="spec.entrants") from None
+        return bot
 
 
 def _values(asked: tournament_pb2.TournamentSpec, isolation: specs.Isolation) -> dict[str, Any]:

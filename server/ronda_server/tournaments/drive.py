@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import multiprocessing
 import signal
 import threading
 from collections.abc import Callable
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
 from ronda_arena.tournament.executors.processes import end_with_parent, interrupts_held
 from ronda_arena.worker import confine
+from ronda_server.tables.told import Hosted
 from ronda_server.tournaments.told import Halted, Orders
 
 if TYPE_CHECKING:
@@ -56,9 +59,14 @@ class Drive:
         self._lock = threading.Lock()
         self._process: SpawnProcess | None = None
         self._ended = False
+        self._to_say: SimpleQueue[Hosted | None] = SimpleQueue()
         self.done: asyncio.Future[None] = self._loop.create_future()
         """When the process is gone."""
         threading.Thread(target=self._follow, name="driver", daemon=True).start()
+
+    def say(self, hosted: Hosted) -> None:
+        """Tell it what came of a game that it wanted hosted."""
+        self._to_say.put(hosted)
 
     async def end(self) -> None:
         """End it at once, and wait until it is gone."""
@@ -81,8 +89,12 @@ class Drive:
         try:
             link = self._start()
             if link:
+                speaking = threading.Thread(target=self._speak, args=(link,), daemon=True)
+                speaking.start()
                 with link:
                     self._listen(link)
+                    self._to_say.put(None)
+                    speaking.join()
                 assert self._process
                 self._process.join()
         except OSError as problem:
@@ -94,7 +106,7 @@ class Drive:
         with self._lock:
             if self._ended:
                 return None
-            link, its = _CONTEXT.Pipe(duplex=False)
+            link, its = _CONTEXT.Pipe()
             with its:
                 process = _CONTEXT.Process(
                     target=self._live, args=(its, self._orders), name="ronda-driver"
@@ -115,6 +127,12 @@ class Drive:
             except (EOFError, OSError):  # it is gone, whatever it was about to say
                 return
             self._on_loop(self._hear, told)
+
+    def _speak(self, link: Connection) -> None:
+        """Say what there is to say, on a thread: a driver that is slow to read holds up nobody."""
+        while (hosted := self._to_say.get()) is not None:
+            with contextlib.suppress(OSError):  # it is gone: the next one asks again
+                link.send(hosted)
 
     def _on_loop(self, call: Callable[..., None], *told: object) -> None:
         if not self._loop.is_closed():

@@ -7,11 +7,14 @@ the server.
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
+from ronda_arena.clock import Clock
 from ronda_arena.isolation import IsolationError
 from ronda_arena.tournament import store
 from ronda_arena.tournament.deliver import summary, write_report
@@ -20,13 +23,17 @@ from ronda_arena.tournament.executors.chunks import fault_words
 from ronda_arena.tournament.executors.here import Here
 from ronda_arena.tournament.executors.processes import Processes
 from ronda_arena.tournament.run import Run, Standing
+from ronda_arena.tournament.spec import Plan
 from ronda_arena.tournament.store import Store, StoreError
 from ronda_bots.registry import BotNotFoundError
 from ronda_server.claiming import patiently
+from ronda_server.tables.at_tables import AtTables
 from ronda_server.tournaments.told import Halted, Orders, Over, Reported, Stood
 
 _PATIENCE: Final = 900.0
 """Seconds without a game that is over, after which something of ours hangs and the process ends."""
+_DECISIONS: Final = 2000
+"""Of a hosted game: more than any has."""
 _STAND_SECONDS: Final = 0.5
 """Between two words on how far it is."""
 _REPORT_SECONDS: Final = 1.0
@@ -60,16 +67,41 @@ def _play(link: Connection, orders: Orders) -> str:
         run = teller.run
         teller.begin()
         if not run.ledger.over:
-            with _executor(orders) as place:
+            with _executor(orders, link) as place:
                 run.play(place)
         teller.report()
         return "stopped" if run.ledger.stopped else "finished"
 
 
-def _executor(orders: Orders) -> Executor:
-    if orders.workers == 1:
-        return Here(orders.contract, orders.registry)
-    return Processes(orders.contract, orders.registry, orders.workers)
+def _executor(orders: Orders, link: Connection) -> Executor:
+    contract, here = orders.contract, orders.workers == 1
+    others: Executor = (
+        Here(contract, orders.registry)
+        if here
+        else Processes(contract, orders.registry, orders.workers)
+    )
+    if not contract.plan.remote:
+        return others
+    place = AtTables(others, contract, link.send)
+    threading.Thread(target=_listen, args=(link, place), daemon=True).start()
+    return place
+
+
+def _listen(link: Connection, place: AtTables) -> None:
+    """Hand on what the server says; when it is gone, so is this process."""
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            place.hear(link.recv())
+
+
+def _patience(plan: Plan) -> float:
+    """Return the seconds within which some game ends: bots that are hosted may use all their time.
+
+    Others may too, but then their games are over by it before long.
+    """
+    if not plan.remote or plan.clock is None:
+        return _PATIENCE
+    return _PATIENCE + _DECISIONS * Clock.parse(plan.clock).per_decision
 
 
 class _Teller:
@@ -82,7 +114,7 @@ class _Teller:
         self._stood = 0.0
         self._next_report = 0.0
         self._blocks = -1
-        self.run = Run(kept, tell=self._step, patience=_PATIENCE)
+        self.run = Run(kept, tell=self._step, patience=_patience(kept.plan))
 
     def begin(self) -> None:
         """Say where it stands before the first game."""

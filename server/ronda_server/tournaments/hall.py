@@ -25,6 +25,9 @@ from ronda_server.commitments import Promises
 from ronda_server.errors import Reason, ServiceError, StorageError
 from ronda_server.hosting import Host
 from ronda_server.live import Request
+from ronda_server.tables.desk import Desk
+from ronda_server.tables.tables import Tables
+from ronda_server.tables.told import Wanted
 from ronda_server.tournaments import folder as folders
 from ronda_server.tournaments.book import Book, Row
 from ronda_server.tournaments.drive import Drive
@@ -54,8 +57,11 @@ class Limits(NamedTuple):
 class Hall:
     """The tournaments of one server."""
 
-    def __init__(self, host: Host, promises: Promises, root: Path, limits: Limits) -> None:
+    def __init__(
+        self, host: Host, promises: Promises, root: Path, limits: Limits, tables: Tables
+    ) -> None:
         self._host = host
+        self._tables = tables
         self._promises = promises
         self._root = root
         self.limits = limits
@@ -268,7 +274,7 @@ class Hall:
     async def _driven(self, one: Tournament) -> Told | None:
         """Return the last word of a driver; None where it is gone without any."""
         try:
-            bots = tuple(map(self._host.registry.find, one.row.plan.roster))
+            bots = tuple(map(self._host.registry.find, one.row.plan.installed))
             master = await self._host.log.master(one.id)
         except BotNotFoundError as missing:
             return Halted("bot_missing", str(missing))
@@ -283,12 +289,19 @@ class Hall:
         one.stood = None
         self._count()
         one.drive = drive = Drive(orders, heard.put_nowait)
+        one.desk = desk = Desk(self._tables, drive.say)
         drive.done.add_done_callback(lambda _: heard.put_nowait(_GONE))
-        while (told := await heard.get()) is not _GONE:
-            if isinstance(told, Over | Halted):
-                await drive.end()  # what it has said is on disk
-                return told
-            await self._hear(one, told)
+        try:
+            while (told := await heard.get()) is not _GONE:
+                if isinstance(told, Over | Halted):
+                    await drive.end()  # what it has said is on disk
+                    return told
+                if isinstance(told, Wanted):
+                    desk.take(told)
+                else:
+                    await self._hear(one, told)
+        finally:
+            await desk.close()
         return None
 
     async def _hear(self, one: Tournament, told: Told) -> None:
@@ -347,6 +360,9 @@ class Hall:
                 return
 
     async def _end(self, one: Tournament, state: str, request: Request | None = None) -> None:
+        if one.desk:
+            await one.desk.close()
+        await self._tables.end(one.id)  # before its secret is told
         progress = one.audience.progress
         row = await self.book.end(one.row, state, self._host.now(), progress, request)
         await self._ended(one, row)

@@ -6,6 +6,7 @@ import asyncio
 from typing import Final
 
 from ronda.v1.tournament_pb2 import Standings
+from ronda_server.tables.desk import Desk
 from ronda_server.tournaments.audience import CANCELLED, HALTED, OVER, Audience
 from ronda_server.tournaments.book import Progress, Row, before_the_first
 from ronda_server.tournaments.drive import Drive
@@ -39,6 +40,8 @@ class Tournament:
         self.pace = Pace()
         """How fast the driver of this moment is."""
         self.drive: Drive | None = None
+        self.desk: Desk | None = None
+        """Where its driver asks for games to be hosted."""
         self.stood: Stood | None = None
         """What its driver has said last of how far it is."""
         self.brief: Shown | None = None

@@ -1,4 +1,7 @@
-"""What a server says to a driver, and what it says back. Nothing of what it says is secret."""
+"""What a server says to a driver, and what it says back.
+
+Only what it wants hosted holds secrets: those that it has from the server.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import NamedTuple
 
 from ronda_arena.tournament.tasks import Contract
 from ronda_bots.registry import Registry
+from ronda_server.tables.told import Wanted
 
 
 class Orders(NamedTuple):
@@ -14,7 +18,7 @@ class Orders(NamedTuple):
 
     contract: Contract
     registry: Registry
-    """With the bots of the plan."""
+    """With the bots of the plan that are installed."""
     folder: Path
     workers: int
     """Processes that play for it; 1: it plays itself."""
@@ -56,4 +60,4 @@ class Halted(NamedTuple):
     """For the log."""
 
 
-Told = Stood | Reported | Over | Halted
+Told = Stood | Reported | Over | Halted | Wanted

@@ -59,8 +59,8 @@ async def new_key(folder: Path, registry: Registry) -> str:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Any]]:
-    """Yield a server as a process of its own, and a stub for it; it is killed in the end."""
+def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Any, str]]:
+    """Yield a server as a process of its own, a stub and its address; it is killed in the end."""
     free = [
         word
         for name in ("listen", "metrics-listen", "health-listen")
@@ -77,7 +77,7 @@ def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Any]]:
             assert process.stdout
             address = json.loads(process.stdout.readline())["listen"]
             with grpc.insecure_channel(address) as channel:
-                yield process, TournamentServiceStub(channel)
+                yield process, TournamentServiceStub(channel), address
         finally:
             process.kill()
 
@@ -86,16 +86,16 @@ def test_a_server_that_is_killed_plays_on_and_nothing_is_lost_or_told_otherwise(
     tmp_path: Path, registry: Registry
 ) -> None:
     metadata = bearer(asyncio.run(new_key(tmp_path, registry)))
-    with serving(tmp_path) as (process, stub):
+    with serving(tmp_path) as (process, stub, _):
         request = pb.CreateTournamentRequest(spec=spec(blocks=BLOCKS), request_id=request_id())
         made = stub.CreateTournament(request, metadata=metadata).tournament
         seen = _killed(process, stub, made.id, 0, counts)
-    with serving(tmp_path) as (process, stub):
+    with serving(tmp_path) as (process, stub, _):
         # What was told before is told still, and the stream goes on after it.
         standings = stub.GetStandings(pb.GetStandingsRequest(tournament_id=made.id)).standings
         assert standings.progress.sequence >= seen
         _killed(process, stub, made.id, seen, lambda told: told.progress.games > 0)
-    with serving(tmp_path) as (_, stub):
+    with serving(tmp_path) as (_, stub, _):
         watch = pb.WatchTournamentRequest(tournament_id=made.id, after_sequence=seen)
         *_, last = stub.WatchTournament(watch, timeout=60)
         assert last.ended.reason == pb.TournamentStreamEnded.REASON_OVER

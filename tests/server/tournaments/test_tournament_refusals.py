@@ -12,6 +12,7 @@ from tests.server.remotes import Remote
 from tests.server.tables import refused
 from tests.server.tournaments.callers import Caller, caller, spec
 
+from ronda.v1 import bot_service_pb2 as bots_pb
 from ronda.v1 import tournament_pb2 as t
 from ronda.v1 import tournament_service_pb2 as pb
 from ronda_server.errors import Reason
@@ -134,12 +135,37 @@ async def test_what_is_at_the_limits_is_taken(ann: Caller) -> None:
     assert made.spec.stop == t.StopRule(precision=0.5)
 
 
-async def test_a_remote_bot_is_refused_with_a_reason_of_its_own(start: Any) -> None:
+async def test_a_remote_bot_is_asked_for_while_it_is_there_and_has_a_clock(start: Any) -> None:
     client = await start(tournaments_at_once=0)
     ann = await caller(client)
-    remote = await Remote(client, ann.key).open()
-    with refused(Reason.BOT_IS_REMOTE, "spec.entrants"):
+    with refused(Reason.BOT_NOT_FOUND, "spec.entrants"):
         await ann.create(entrants=["greedy", "far"])
+    plays = [bots_pb.Playable(rules="playtash", players=[2])]
+    remote = await Remote(client, ann.key, plays=plays).open(ready=False)
+    with refused(Reason.BOT_NOT_FOUND, "spec.entrants"):
+        await ann.create(entrants=["greedy", "far"])
+    await remote.be_ready()
+    for entrants in (["greedy", "far@2.0.0"], ["greedy", "far+near"]):
+        with refused(Reason.BOT_NOT_FOUND, "spec.entrants"):
+            await ann.create(entrants=entrants, players=4)
+    with refused(Reason.BOT_DECLINES, "spec.entrants"):
+        await ann.create(entrants=["greedy", "far"], rules="cafe")
+    few = await Remote(client, ann.key, name="few", max_seats=2).open()
+    for entrants in (["few", "few+greedy"], ["few", "greedy", "few+random"]):
+        with refused(Reason.BOT_DECLINES, "spec.entrants"):
+            await ann.create(entrants=entrants, players=4)
+    await ann.create(entrants=["few", "greedy", "random"], players=4)
+    few.hang_up()
+    for clock in (_clock(1, 0, 1), _clock(0, 99_000_000)):
+        with refused(Reason.BAD_TOURNAMENT, "spec.clock"):
+            await ann.create(entrants=["greedy", "far"], clock=clock)
+    made = await ann.create(entrants=["greedy", "far"])
+    assert list(made.spec.entrants) == ["greedy@1.0.0", "far@1.0.0"]
+    assert made.spec.clock == _clock(10)
+    made = await ann.create(entrants=["greedy", "far@1.0.0"], clock=_clock(0, 100_000_000))
+    assert made.spec.clock == _clock(0, 100_000_000)
+    made = await ann.create(entrants=["greedy", "random"])
+    assert not made.spec.HasField("clock")
     remote.hang_up()
 
 

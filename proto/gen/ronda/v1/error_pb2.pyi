@@ -153,10 +153,6 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_TOURNAMENT_OVER: _ErrorReason.ValueType  # 58
     """FAILED_PRECONDITION: the tournament has ended. Read what it came to with GetStandings."""
-    ERROR_REASON_BOT_IS_REMOTE: _ErrorReason.ValueType  # 59
-    """FAILED_PRECONDITION: the bot is a remote one, and those cannot take part in tournaments yet.
-    Name bots that are installed on the server.
-    """
     ERROR_REASON_SANDBOX_MISSING: _ErrorReason.ValueType  # 60
     """FAILED_PRECONDITION: this server does not enforce the sandbox, without which nothing is rated.
     Ask for what is not rated, or another server.
@@ -348,10 +344,6 @@ left and they are over.
 """
 ERROR_REASON_TOURNAMENT_OVER: ErrorReason.ValueType  # 58
 """FAILED_PRECONDITION: the tournament has ended. Read what it came to with GetStandings."""
-ERROR_REASON_BOT_IS_REMOTE: ErrorReason.ValueType  # 59
-"""FAILED_PRECONDITION: the bot is a remote one, and those cannot take part in tournaments yet.
-Name bots that are installed on the server.
-"""
 ERROR_REASON_SANDBOX_MISSING: ErrorReason.ValueType  # 60
 """FAILED_PRECONDITION: this server does not enforce the sandbox, without which nothing is rated.
 Ask for what is not rated, or another server.

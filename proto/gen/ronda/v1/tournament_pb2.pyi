@@ -248,13 +248,14 @@ class TournamentSpec(_message.Message):
     0 means 1.
     """
     rated: _builtins.bool
-    """Whether it counts: every bot is then in a sandbox, or it is SANDBOX_MISSING."""
+    """Whether it counts: every bot of the server is then in a sandbox, or it is SANDBOX_MISSING."""
     @_builtins.property
     def entrants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Who takes part: bots of the server, as `name` for the newest version or `name@version`.
+        """Who takes part: bots of the server and remote bots that are connected, as `name` for the newest
+        version or `name@version`.
 
         At 4 players an entrant is a team: of one bot, or of two as `name+name`. At most 200, and at
-        most 257 characters each; remote bots are BOT_IS_REMOTE.
+        most 257 characters each.
         """
 
     @_builtins.property
@@ -265,7 +266,8 @@ class TournamentSpec(_message.Message):
     def clock(self) -> Global___TournamentClock:
         """How long bots may think.
 
-        If unset, a decision that takes a minute is late.
+        If unset, a decision that takes a minute is late, or 10 seconds where remote bots take part.
+        Those have at least 0.1 second for a decision, and no bank.
         """
 
     @_builtins.property

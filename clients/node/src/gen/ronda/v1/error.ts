@@ -173,11 +173,6 @@ export enum ErrorReason {
   /** TOURNAMENT_OVER - FAILED_PRECONDITION: the tournament has ended. Read what it came to with GetStandings. */
   TOURNAMENT_OVER = 58,
   /**
-   * BOT_IS_REMOTE - FAILED_PRECONDITION: the bot is a remote one, and those cannot take part in tournaments yet.
-   * Name bots that are installed on the server.
-   */
-  BOT_IS_REMOTE = 59,
-  /**
    * SANDBOX_MISSING - FAILED_PRECONDITION: this server does not enforce the sandbox, without which nothing is rated.
    * Ask for what is not rated, or another server.
    */
