@@ -246,8 +246,9 @@ class Host:
         if live.remote and after.opened != opened_before:
             live.handed = self.now()
         self.metrics.happened(after, happened)
-        if after.result and not after.table:  # of those there are as many as anybody wants
-            _log.info("match over", match=after.id, outcome=after.result.outcome)
+        if after.result:
+            if not after.table:  # of those there are as many as anybody wants
+                _log.info("match over", match=after.id, outcome=after.result.outcome)
             self._shelve(live)
         self.go_on(live)
 
