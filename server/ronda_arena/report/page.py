@@ -27,7 +27,7 @@ MOST_ROWS: Final = 60
 """Rows of a table that is as tall as they are; one of more scrolls by itself, and says so."""
 _STEPS: Final = 12
 _SHADES: Final = 4
-_LONGEST_SENTENCE: Final = 600
+_LONGEST_SENTENCE: Final = 2000
 _HYPHEN: Final = re.compile(r"(?<=\s)-(?=\d)")
 """Of a number below zero, where a minus sign belongs."""
 _STATES: Final = {

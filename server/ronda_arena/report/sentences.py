@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
-from math import comb, floor, log10
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ronda_arena.report import broken, winner, words
+from ronda_arena.report import broken, order, winner, words
+from ronda_arena.report.comparison import (
+    Comparison,
+    apart,
+    compared,
+    level,
+    limits,
+    points,
+    turned,
+    within,
+)
 from ronda_arena.report.verdict import SprtTold, Verdict
-from ronda_arena.statistics.estimate import DIGITS, Estimate
-from ronda_arena.statistics.ratings import Strengths
+from ronda_arena.statistics.estimate import Estimate
 from ronda_arena.tournament.formats.course import Course
 from ronda_arena.tournament.spec import Plan
 
@@ -20,6 +27,8 @@ if TYPE_CHECKING:  # the summary has the sentences made, so it knows this room
 
 MOST: Final = 12
 """Comparisons that are told; the rest is in the table."""
+_MOST_OPEN: Final = 3
+"""Comparisons that show nothing and are told one by one; more are folded into one sentence."""
 
 _SURE: Final = (
     "95 %: of twenty such intervals nineteen hold the true value. What is counted is blocks, "
@@ -31,68 +40,6 @@ _SURE_APART: Final = (
 )
 _OTHERS: Final = "the mean of the others"
 _PLACES: Final = ("the side that deals first", "the side that plays first", "the third side")
-
-
-Met = Callable[[int], Mapping[tuple[int, int], Estimate]]
-
-
-class Comparison(NamedTuple):
-    """Two who follow each other in the table, the stronger first."""
-
-    first: str
-    second: str
-    by: Estimate
-    met: int | None = None
-    """Blocks in which both took part, where the estimate is made of others too."""
-    among: int = 1
-    """How many comparisons it was one of, or picked from."""
-    stands: bool = False
-    """The stronger is shown to be so with all of these counted together."""
-
-
-def neighbours(
-    names: Sequence[str], order: Sequence[int], strengths: Strengths
-) -> list[Comparison]:
-    """Return how each compares with the next, from the strongest on; `order` holds all.
-
-    Who follows whom is known from results alone: they are picked from all pairs.
-    """
-    following, among = list(pairwise(order)), comb(len(order), 2)
-    told = strengths.differences(following)
-    together = strengths.differences(following, among)
-    return [
-        Comparison(
-            names[first], names[second], by, strengths.met(first, second), among, apart(wide)
-        )
-        for (first, second), by, wide in zip(following, told, together, strict=True)
-    ]
-
-
-def challenges(
-    names: Sequence[str],
-    order: Sequence[int],
-    challengers: int,
-    met: Met,
-) -> list[Comparison]:
-    """Return how each challenger of a gauntlet did against each other entrant that it has met.
-
-    The strongest come first; `order` holds all. `met` is what two did against each other, by how
-    many comparisons its intervals are to hold for together.
-    """
-    alone = met(1)
-    told = [
-        (first, second)
-        for first in order
-        if first < challengers
-        for second in order
-        if (first, second) in alone and second >= challengers
-    ]
-    together = met(max(1, len(told)))
-    among = len(told)
-    return [
-        Comparison(names[first], names[second], by, None, among, apart(together[first, second]))
-        for (first, second), by in ((pair, alone[pair]) for pair in told)
-    ]
 
 
 class Matter(NamedTuple):
@@ -112,6 +59,8 @@ class Matter(NamedTuple):
     course: Course | None = None
     ratings: Sequence[RatingRow] = ()
     helped: Sequence[HelpRow] = ()
+    order: order.Order | None = None
+    """What is shown of all together; None where there are two, or only a challenger's matter."""
     left: tuple[Estimate, Estimate] | None = None
     """Of the variance of a game's margin, as a share: after rotation, and after control too."""
     unpaired: int = 0
@@ -138,90 +87,6 @@ def sentences(matter: Matter) -> tuple[str, ...]:
     )
 
 
-def compared(one: Comparison, unit: str, aside: str = "", *, shown: bool | None = None) -> str:
-    """Return in words how one compares with another.
-
-    Whether it is shown that they differ is what the interval says, if nothing else decided it.
-    """
-    first, second, by, met = one[:4]
-    if not by.known:
-        return (
-            f"There are too few blocks to compare {first} with {second}: {by.blocks}{_of(by, met)}."
-        )
-    value, low, _ = limits(by)
-    if value < 0:
-        return compared(Comparison(second, first, turned(by), met), unit, aside, shown=shown)
-    how_sure = f"({within(by, met)}){aside}"
-    told = f"by {points(by)} points a {unit} {how_sure}."
-    if _over(low) if shown is None else shown:
-        return f"{first} is stronger than {second} {told}"
-    doubt = f"It cannot be said yet whether {first} or {second} is stronger"
-    if level(by):
-        return f"{doubt}: in points a {unit} they are level {how_sure}."
-    return f"{doubt}: {first} is ahead {told}"
-
-
-def limits(told: Estimate) -> tuple[float, float, float]:
-    """Return the value of a known estimate, and between what it lies."""
-    assert told.value is not None
-    assert told.low is not None
-    assert told.high is not None
-    return told.value, told.low, told.high
-
-
-def turned(told: Estimate) -> Estimate:
-    """Return a known estimate as the other side sees it."""
-    value, low, high = limits(told)
-    return Estimate(-value, -high, -low, told.blocks)
-
-
-def points(told: Estimate) -> str:
-    """Return the value of a known estimate, as exact as its interval makes sense of."""
-    value, _, _ = limits(told)
-    return _number(value, _digits(told))
-
-
-def level(told: Estimate) -> bool:
-    """Return whether nothing is left of the value of a known estimate as it is told."""
-    return not float(points(told))
-
-
-def within(told: Estimate, met: int | None = None) -> str:
-    """Return the interval of a known estimate, and of how many blocks it is made.
-
-    `met` says how many of them are encounters of the two that it compares.
-    """
-    _, low, high = limits(told)
-    digits = _digits(told)
-    blocks = f"{words.counted(told.blocks, 'block')}{_of(told, met)}"
-    return f"95 %: {_number(low, digits)} to {_number(high, digits)}; {blocks}"
-
-
-def _of(told: Estimate, met: int | None) -> str:
-    """Return of whom the blocks are, where they are not all of both."""
-    if met is None or met == told.blocks:
-        return ""
-    return f" of one or the other, {met or 'none'} of them against each other"
-
-
-def _digits(told: Estimate) -> int:
-    """Return how many digits the width of an interval makes sense of, and its end nearest to zero.
-
-    An end that is not zero is never told as if it were.
-    """
-    _, low, high = limits(told)
-    half = (high - low) / 2
-    digits = 1 if half <= 0 else min(4, max(1, -floor(log10(half))))
-    near = round(min(abs(low), abs(high)), DIGITS)
-    while near and not round(near, digits):
-        digits += 1
-    return digits
-
-
-def _number(value: float, digits: int) -> str:
-    return f"{round(value, digits) + 0.0:.{digits}f}"
-
-
 def _winner(matter: Matter) -> Iterator[str]:
     if matter.course:
         stopped = matter.state == "stopped"
@@ -239,33 +104,25 @@ def _strength(matter: Matter) -> Iterator[str]:
     if verdict is not None and verdict.sprt is not None and verdict.sprt.elo.known:
         yield _in_elo(matter, verdict.sprt.elo)
         return
-    for one in matter.comparisons[:MOST]:
+    gauntlet = matter.plan.format == "gauntlet"
+    if matter.order is not None:
+        yield from order.sentences(matter.order, matter.ratings[0].margin, unit)
+    elif gauntlet and len(matter.comparisons) > 1:
+        yield from order.challenged(matter.comparisons)
+    few = [one for one in matter.comparisons if not one.by.known]
+    open_ = [one for one in matter.comparisons if one.open]
+    folded = [one for those in (few, open_) if len(those) > _MOST_OPEN for one in those]
+    told = [one for one in matter.comparisons if one not in folded]
+    for one in told[:MOST]:
         yield compared(one, unit)
-    left = len(matter.comparisons) - MOST
-    if left > 0:
-        table = "table of pairs" if matter.plan.format == "gauntlet" else "table"
-        yield f"The other {left} are in the {table}."
-    yield from _together(matter.comparisons)
-
-
-def _together(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """Say which of the comparisons that are shown stand where all of them are to be right."""
-    shown = [one for one in comparisons if apart(one.by)]
-    if not shown or shown[0].among < 2:
-        return
-    sure = [one for one in shown if one.stands]
-    named = ", ".join(f"{first} over {second}" for first, second in map(_stronger, sure[:MOST]))
-    more = f" and {len(sure) - MOST} more" if len(sure) > MOST else ""
-    yield (
-        "Each comparison is sure to 95 % by itself: of twenty pairs that are equal one is called "
-        f"different. All {shown[0].among} counted together, "
-        + (f"these are still sure to 95 %: {named}{more}." if sure else "none is sure to 95 %.")
-    )
-
-
-def _stronger(one: Comparison) -> tuple[str, str]:
-    value, _, _ = limits(one.by)
-    return (one.first, one.second) if value > 0 else (one.second, one.first)
+    if len(told) > MOST:
+        table = "table of pairs" if gauntlet else "table"
+        yield f"The other {words.count(len(told) - MOST)} are in the {table}."
+    if len(few) > _MOST_OPEN:
+        whom = "that met" if gauntlet else "that follow each other in the table"
+        yield f"There are too few blocks to compare {words.counted(len(few), 'pair')} {whom}."
+    if matter.order is not None and len(open_) > _MOST_OPEN:
+        yield from order.together(matter.order)
 
 
 def _in_elo(matter: Matter, by: Estimate) -> str:
@@ -297,19 +154,6 @@ def _seat(matter: Matter) -> Iterator[str]:
         if level(size):
             says = f"and {'the other' if two else _OTHERS} are level in points a {unit}"
         yield f"Strength set aside, {_PLACES[row.position]} {says} ({within(size)})."
-
-
-def apart(told: Estimate) -> bool:
-    """Return whether an interval leaves out zero."""
-    if not told.known:
-        return False
-    _, low, high = limits(told)
-    return _over(low) or _over(-high)
-
-
-def _over(number: float) -> bool:
-    """Return whether a number is above zero by as much as is told anywhere."""
-    return round(number, DIGITS) > 0
 
 
 def _apart_from_others(matter: Matter) -> Iterator[str]:

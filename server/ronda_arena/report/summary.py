@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
-from ronda_arena.report import again, who
+from ronda_arena.report import again, comparison, who
 from ronda_arena.report import sentences as words
+from ronda_arena.report.order import found
 from ronda_arena.report.verdict import Verdict
 from ronda_arena.statistics import margins, pairs, positions
 from ronda_arena.statistics.estimate import DIGITS, Estimate
@@ -236,7 +237,9 @@ def gather(
     faults, helped = _faults(evidence), who.helped(evidence, plan)
     names = [entrant.name for entrant in plan.entrants]
     placed = tuple(names[at] for at in placings)
-    order = [names.index(row.entrant) for row in ratings if row.blocks]
+    playing = [names.index(row.entrant) for row in ratings if row.blocks]
+    gauntlet = plan.format == "gauntlet"
+    known = [names.index(row.entrant) for row in ratings if row.margin.known and not gauntlet]
     return Summary(
         plan=_plan(plan),
         state=state,
@@ -260,15 +263,16 @@ def gather(
                 state=state,
                 verdict=verdict,
                 comparisons=(
-                    words.challenges(
+                    comparison.challenges(
                         names,
-                        order,
+                        playing,
                         plan.challengers,
                         partial(pairs.margins, evidence, kinds, taken),
                     )
-                    if plan.format == "gauntlet"
-                    else words.neighbours(names, order, strengths)
+                    if gauntlet
+                    else comparison.neighbours(names, playing, strengths)
                 ),
+                order=found(names, known, strengths),
                 positions=places,
                 luck=luck,
                 faults=faults,

@@ -10,7 +10,7 @@ import pytest
 from tests.arena.report.test_gather import gathered, planned
 from tests.arena.statistics.simulated import World
 
-from ronda_arena.report.sentences import Comparison, apart, challenges, neighbours
+from ronda_arena.report.comparison import Comparison, apart, challenges, neighbours
 from ronda_arena.statistics import pairs
 from ronda_arena.statistics.evidence import Evidence
 from ronda_arena.statistics.ratings import Strengths
@@ -52,23 +52,22 @@ def test_of_equals_one_tournament_in_twenty_says_that_somebody_stands(format_: s
         assert alone / TOURNAMENTS > bound
 
 
-def test_it_is_said_which_comparisons_stand_together() -> None:
+def test_only_what_stands_together_is_called_stronger() -> None:
     world = World("a b c d", skills=(30.0, 4.0, 0.0, -0.5))
     summary = gathered(planned("a b c d"), world.blocks(np.random.default_rng(3), 12))
-    [told] = [one for one in summary.sentences if "counted together" in one]
-    assert told.startswith("Each comparison is sure to 95 % by itself: of twenty pairs")
-    assert "All 6 counted together, these are still sure to 95 %: a over b" in told
-    assert "c over d" not in told
+    assert any(one.startswith("a is stronger than b") for one in summary.sentences)
+    assert any(
+        one.startswith("It cannot be said yet whether c or d is") for one in summary.sentences
+    )
 
 
-def test_what_stands_only_by_itself_is_said_to() -> None:
+def test_what_stands_only_by_itself_is_told_as_what_may_be_chance() -> None:
     rng = np.random.default_rng(1)
     for _ in range(200):
         found = gathered(planned("a b c"), World("a b c", skills=(2, 0, 0)).blocks(rng, 6))
-        strong = [one for one in found.sentences if " is stronger than " in one]
-        together = [one for one in found.sentences if "counted together" in one]
-        assert len(together) == bool(strong)
-        if together and together[0].endswith("All 3 counted together, none is sure to 95 %."):
+        chance = [one for one in found.sentences if "may be chance among so many" in one]
+        assert all(one.startswith("It cannot be said yet whether") for one in chance)
+        if chance:
             return
     pytest.fail("every comparison that was shown stood among all")
 
@@ -77,4 +76,4 @@ def test_of_two_there_is_nothing_to_count_together() -> None:
     world = World("a b", skills=(20.0, 0.0))
     summary = gathered(planned("a b"), world.blocks(np.random.default_rng(3), 12))
     assert " is stronger than " in summary.sentences[0]
-    assert not any("counted together" in one for one in summary.sentences)
+    assert not any("Surely" in one for one in summary.sentences)
