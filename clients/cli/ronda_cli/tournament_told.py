@@ -44,8 +44,8 @@ def tell(summary: Summary, output: str, plain: bool) -> None:
 
 def how_far(standing: Standing) -> str:
     """Say how far a run has come that was interrupted."""
-    of = f" of {standing.planned}" if standing.planned else ""
-    return f"{standing.blocks}{of} blocks and {standing.games} games are over, and kept"
+    of = f" of {standing.planned:,}" if standing.planned else ""
+    return f"{standing.blocks:,}{of} blocks and {standing.games:,} games are over, and kept"
 
 
 def stalled(plan: Plan, games: Sequence[Waited], seconds: float) -> str:

@@ -27,11 +27,11 @@ def sentences(ratings: Sequence[RatingRow]) -> Iterator[str]:
             continue
         told += 1
         names = ", ".join(better[:MOST]) + (" and others" if len(better) > MOST else "")
+        stand = "stand" if len(better) > 1 else "stands"
         yield (
             f"Points flatter {row.entrant}: it broke off {words.counted(row.faults, 'game')} of"
-            f" {row.games}, and what these would still have cost is in no margin. In wins it is"
-            f" surely behind {names}, which {'stand' if len(better) > 1 else 'stands'} below it in"
-            " points: go by the wins."
+            f" {words.count(row.games)}, and what these would still have cost is in no margin. In"
+            f" wins it is surely behind {names}, which {stand} below it in points: go by the wins."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from ronda_arena.report import names, words
 from ronda_arena.report.ink import ACCENT, GRID, INK, MUTED, mark
@@ -32,6 +33,7 @@ TALL: Final = 30
 """Rows; with more of them the numbers below are out of sight, and stand above too."""
 BELOW: Final = 46
 """Pixels below axes for their numbers and what they are."""
+_WHOLE: Final = re.compile(r"\d+")
 _LABEL: Final = 12
 """Pixels of the size of labels."""
 _STRANGE: Final = 1.3
@@ -100,6 +102,19 @@ def _font() -> FT2Font:
     return FT2Font(str(Path(mpl.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")))
 
 
+class Grouped(ScalarFormatter):
+    """Writes numbers of an axis as the page does: in full, with their thousands apart."""
+
+    def __init__(self) -> None:
+        super().__init__(useOffset=False)
+        self.set_scientific(False)
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Return what stands at a tick."""
+        told = super().__call__(x, pos)
+        return _WHOLE.sub(lambda whole: words.count(int(whole[0])), told, count=1)
+
+
 def figure(width: float, height: float) -> Figure:
     """Return an empty drawing, in pixels."""
     return Figure(figsize=(width / 72, height / 72), dpi=72)
@@ -121,6 +136,8 @@ def axes(drawn: Figure, left: float, top: float, width: float, height: float) ->
     for spine in plot.spines.values():
         spine.set_visible(False)
     plot.tick_params(length=0, labelsize=11, labelcolor=MUTED, pad=6)
+    plot.xaxis.set_major_formatter(Grouped())
+    plot.yaxis.set_major_formatter(Grouped())
     plot.xaxis.label.set(color=MUTED, fontsize=11)
     return plot
 

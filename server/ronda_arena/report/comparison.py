@@ -89,7 +89,8 @@ def compared(one: Comparison, unit: str, aside: str = "", *, shown: bool | None 
         shown = one.stands
     if not by.known:
         return (
-            f"There are too few blocks to compare {first} with {second}: {by.blocks}{_of(by, met)}."
+            f"There are too few blocks to compare {first} with {second}: "
+            f"{words.count(by.blocks)}{_of(by, met)}."
         )
     value, low, _ = limits(by)
     if value < 0:
@@ -129,7 +130,7 @@ def points(told: Estimate) -> str:
 
 def level(told: Estimate) -> bool:
     """Return whether nothing is left of the value of a known estimate as it is told."""
-    return not float(points(told))
+    return not float(points(told).replace(",", ""))
 
 
 def within(told: Estimate, met: int | None = None) -> str:
@@ -147,7 +148,7 @@ def _of(told: Estimate, met: int | None) -> str:
     """Return of whom the blocks are, where they are not all of both."""
     if met is None or met == told.blocks:
         return ""
-    return f" of one or the other, {met or 'none'} of them against each other"
+    return f" of one or the other, {words.count(met) if met else 'none'} of them against each other"
 
 
 def _digits(told: Estimate) -> int:
@@ -165,7 +166,7 @@ def _digits(told: Estimate) -> int:
 
 
 def _number(value: float, digits: int) -> str:
-    return f"{round(value, digits) + 0.0:.{digits}f}"
+    return f"{round(value, digits) + 0.0:,.{digits}f}"
 
 
 def apart(told: Estimate) -> bool:

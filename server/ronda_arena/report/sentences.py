@@ -196,8 +196,8 @@ def _luck(matter: Matter) -> Iterator[str]:
     if high < 1:
         least, worth, most = (round(luck.games / share) for share in (high, value, low))
         text += (
-            f": {luck.games} games tell as much as {worth} single ones with deals of their own "
-            f"({least} to {most})"
+            f": {words.count(luck.games)} games tell as much as {words.count(worth)} single ones "
+            f"with deals of their own ({words.count(least)} to {words.count(most)})"
         )
     yield text + "."
 

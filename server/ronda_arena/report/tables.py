@@ -32,7 +32,7 @@ def ratings(summary: Summary, called: names.Called = names.shown) -> list[Row]:
             f"points a {summary.unit}, 95 %": _told(row.margin, words.points),
             "Elo, 95 %": _told(row.elo, words.elo),
             "blocks": words.count(row.blocks),
-            "W-D-L": f"{row.won}-{row.drawn}-{row.lost}",
+            "W-D-L": words.record(row.won, row.drawn, row.lost),
             "faults": words.count(row.faults) if row.faults else "",
         }
         for at, row in enumerate(summary.ratings)
@@ -77,7 +77,7 @@ def pairs(summary: Summary, called: names.Called = names.shown) -> list[Row]:
             f"points a {summary.unit}, 95 %": _told(row.margin, words.points),
             "blocks": words.count(row.margin.blocks),
             "LOS": words.los(row.los),
-            "W-D-L": f"{row.won}-{row.drawn}-{row.lost}",
+            "W-D-L": words.record(row.won, row.drawn, row.lost),
         }
         for row in reading.paired(summary)[: reading.MOST_PAIRS]
     ]

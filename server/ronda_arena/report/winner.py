@@ -106,7 +106,7 @@ def _line(name: str, tie: Tie, called: names.Called) -> Line:
 
 def number(value: float) -> str:
     """Return points or games, exact: parts of a draw are halves or thirds."""
-    return f"{value + 0.0:.2f}".rstrip("0").rstrip(".")  # and no -0
+    return f"{value + 0.0:,.2f}".rstrip("0").rstrip(".")  # and no -0
 
 
 def signed(value: float) -> str:

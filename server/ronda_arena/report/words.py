@@ -72,6 +72,11 @@ def counted(number: int, noun: str) -> str:
     return f"{count(number)} {noun}" if number == 1 else f"{count(number)} {noun}s"
 
 
+def record(won: int, drawn: int, lost: int) -> str:
+    """Return how many games were won, drawn and lost."""
+    return f"{count(won)}-{count(drawn)}-{count(lost)}"
+
+
 def seconds(number: float) -> str:
     """Return a time as a person says it."""
     if not number:

@@ -10,7 +10,8 @@ import pytest
 from tests.arena.report import made_up
 from tests.arena.report.test_page import rendered, text, tree
 
-from ronda_arena.report import canvas, page
+from ronda_arena.report import canvas, page, winner, words
+from ronda_arena.report.comparison import Comparison, compared
 
 
 def part(root: ET.Element, key: str) -> ET.Element:
@@ -104,3 +105,33 @@ def test_a_run_that_was_interrupted_is_not_called_running() -> None:
     state = tree("nothing known").find(".//p[@class='state']")
     assert state is not None
     assert text(state).startswith("Not over yet: numbers will change")
+
+
+def test_thousands_stand_apart_wherever_a_number_is_written() -> None:
+    """In sentences, tables and at the ticks of axes: the same number looks the same."""
+    summary = made_up.tournament(made_up.many(12), blocks=600)
+    far = replace(
+        summary,
+        ratings=tuple(
+            replace(row, elo=made_up.estimate(40.0 * (row.elo.value or 0), 90.0, 600))
+            for row in summary.ratings
+        ),
+        sentences=(),
+    )
+    root = ET.fromstring(page.render(far))
+    body = root.find("body")
+    assert body is not None
+    told = [one.text for one in body.iter() if one.text and one.tag != "code"]
+    assert not [one for one in told if re.search(r"(?<![\w.@-])\d{4,}", one)]
+    ticks = [text(one) for one in root.iterfind(".//figure//text")]
+    assert {"1,000", "2,000", "3,000"} <= set(ticks)
+
+
+def test_thousands_stand_apart_in_sentences_and_rows_too() -> None:
+    one = Comparison("a", "b", made_up.estimate(1234.5, 9.0, 4321), 1200)
+    assert compared(one, "game") == (
+        "a is stronger than b by 1,234.5 points a game (95 %: 1,225.5 to 1,243.5; 4,321 blocks of "
+        "one or the other, 1,200 of them against each other)."
+    )
+    assert winner.signed(1234.5) == "+1,234.5"
+    assert words.record(1234, 0, 5678) == "1,234-0-5,678"
