@@ -288,6 +288,8 @@ def _environment() -> Environment:
         count=words.count,
         counted=words.counted,
         seconds=words.seconds,
+        record=lambda row: words.record(row.won, row.drawn, row.lost).replace("-", "\N{EN DASH}"),
+        labelled=lambda those: names.labels(those, 18),
         cause=words.cause,
         told=words.told,
         minus=_typeset,

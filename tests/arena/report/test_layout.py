@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.arena.report import made_up
 from tests.arena.report.test_page import rendered, text, tree
+from tests.arena.report.test_winner import course, met
 
 from ronda_arena.report import canvas, page, winner, words
 from ronda_arena.report.comparison import Comparison, compared
@@ -135,3 +136,17 @@ def test_thousands_stand_apart_in_sentences_and_rows_too() -> None:
     )
     assert winner.signed(1234.5) == "+1,234.5"
     assert words.record(1234, 0, 5678) == "1,234-0-5,678"
+
+
+def test_what_matters_first_of_a_rating_stands_where_a_phone_shows_it() -> None:
+    heads = [text(one) for one in part(tree("eight"), "ratings").iterfind(".//thead/tr/th")]
+    assert heads[:4] == ["Entrant", "Points a game", "Blocks", "W\N{EN DASH}D\N{EN DASH}L"]
+
+
+def test_entrants_of_an_encounter_stand_one_under_the_other() -> None:
+    told, placings = course([met(((0, 1), 5.0, 2.0))], 2, format="knockout")
+    summary = replace(made_up.tournament(), course=told, placings=tuple(placings))
+    cells = part(ET.fromstring(page.render(summary)), "placings").findall(".//tbody/tr/td")
+    lines = [[text(line) for line in cell.iterfind("bdi[@class='line']")] for cell in cells]
+    assert lines == [[], ["bot0", "bot1"], ["+5", "-5"], ["2", "0"], []]
+    assert ".line { display: block; }" in made("eight")

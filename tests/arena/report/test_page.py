@@ -186,13 +186,12 @@ def test_every_rating_is_there_with_its_interval_and_counts(name: str) -> None:
     assert len(found) == len(SUMMARIES[name].ratings)
     for rank, (row, cells) in enumerate(zip(SUMMARIES[name].ratings, found, strict=True), 1):
         assert cells[0].startswith(f"{rank} " if row.margin.known else "- ")
-        assert cells[3:] == [
-            words.count(number)
-            for number in (row.blocks, row.games, row.won, row.drawn, row.lost, row.faults)
-        ]
+        record = words.record(row.won, row.drawn, row.lost).replace("-", "\N{EN DASH}")
+        assert cells[2:4] == [words.count(row.blocks), record]
+        assert cells[5:] == [words.count(row.games), words.count(row.faults)]
         for cell, estimate, form in (
             (cells[1], row.margin, words.points),
-            (cells[2], row.elo, words.elo),
+            (cells[4], row.elo, words.elo),
         ):
             told = words.value(estimate, form) + words.interval(estimate, form)
             assert cell.startswith(told)

@@ -171,7 +171,7 @@ def test_the_page_shows_the_same_and_is_well_formed(format_: str) -> None:
         assert told[2] == ["3 bot1@1", "1", "5", f"{page.MINUS}6", "1"]
     else:
         assert told[1] == [
-            *("bot2@1", "1", "bot1@1 \N{EN DASH} bot2@1", f"{page.MINUS}3 / +3", "1 / 3", "1"),
+            *("bot2@1", "1", "bot1 bot2", f"{page.MINUS}3 +3", "1 3", "1"),
         ]
 
 
