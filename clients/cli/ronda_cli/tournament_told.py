@@ -121,6 +121,8 @@ def _lines(summary: Summary, plain: bool) -> Iterator[str]:
     if short:
         brief = names.without_versions(_everybody(summary))
         told = _tables(summary, lambda name: brief[name])
+    if note := reading.looked_at(summary):
+        yield _folded(note, shown.width)
     for table in told:
         yield ""
         yield from tables.lines(

@@ -101,6 +101,7 @@ def render(summary: Summary) -> str:
         luck=tuple(_luck(summary.luck)),
         progressed=names.labels([summary.entrants[at] for at in shown], 20),
         steps=tuple(_steps(summary, shown)),
+        looked_at=reading.looked_at(summary),
         faulty=faulty,
         slowest=reading.slowest(summary),
         faultless=len(summary.faults) - len(faulty),

@@ -23,6 +23,18 @@ MOST_PAIRS: Final = 40
 _PLACES: Final = ("deals first", "plays first", "plays second")
 
 
+def looked_at(summary: Summary) -> str:
+    """Return what there is to know of ratings and pairs where a sequential test was looked at."""
+    if summary.verdict is None or summary.verdict.rule not in ("sequential", "sprt"):
+        return ""
+    return (
+        "Ratings and pairs are told of the blocks as they were played, without allowing for the "
+        "looks of the stop rule: it stops where the two happen to be far apart, so on the whole "
+        "these differences are too great and their intervals too sure. The estimate of the "
+        "verdict allows for it."
+    )
+
+
 def place(position: int) -> str:
     """Return what a place at the table is called."""
     return _PLACES[position]

@@ -13,6 +13,8 @@ from tests.arena.report.test_winner import course, met
 
 from ronda_arena.report import canvas, page, winner, words
 from ronda_arena.report.comparison import Comparison, compared
+from ronda_arena.report.verdict import Verdict
+from ronda_cli import tournament_told
 
 
 def part(root: ET.Element, key: str) -> ET.Element:
@@ -150,3 +152,18 @@ def test_entrants_of_an_encounter_stand_one_under_the_other() -> None:
     lines = [[text(line) for line in cell.iterfind("bdi[@class='line']")] for cell in cells]
     assert lines == [[], ["bot0", "bot1"], ["+5", "-5"], ["2", "0"], []]
     assert ".line { display: block; }" in made("eight")
+
+
+@pytest.mark.parametrize("rule", ["sequential", "sprt", "precision"])
+def test_numbers_that_do_not_allow_for_the_looks_of_a_stop_rule_say_so(
+    rule: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verdict = Verdict(rule, "a is stronger", 23, made_up.estimate(1.5, 0.75, 23))
+    summary = made_up.tournament(made_up.many(2), verdict=verdict)
+    root = ET.fromstring(page.render(summary))
+    naive = rule != "precision"
+    for key in ("ratings", "pairs", "progress"):
+        assert ("without allowing for the looks of the stop rule" in text(part(root, key))) == naive
+    tournament_told.tell(summary, "table", True)
+    told = " ".join(capsys.readouterr().out.split())
+    assert ("without allowing for the looks of the stop rule" in told) == naive
