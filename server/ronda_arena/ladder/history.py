@@ -13,7 +13,7 @@ from ronda_arena.ladder.standings import Change
 
 MOST: Final = 128
 """Points that are kept of a bot."""
-_WIDTH: Final = 5
+_WIDTH: Final = 6
 
 
 class Point(NamedTuple):
@@ -25,11 +25,13 @@ class Point(NamedTuple):
     games: int
     mean: float
     sigma: float
+    misfit: float
+    """How far off ratings of the ladder were then, as its anchors showed."""
 
 
 def point(change: Change) -> Point:
     """Return what a block came to for one bot."""
-    return Point(change.at, change.blocks, change.games, *change.after)
+    return Point(change.at, change.blocks, change.games, *change.after, change.misfit)
 
 
 class History:
@@ -54,5 +56,5 @@ class History:
         """Yield its points, the oldest first."""
         values = self._values
         for at in range(0, len(values), _WIDTH):
-            when, blocks, games, mean, sigma = values[at : at + _WIDTH]
-            yield Point(int(when), int(blocks), int(games), mean, sigma)
+            when, blocks, games, *known = values[at : at + _WIDTH]
+            yield Point(int(when), int(blocks), int(games), *known)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from ronda_arena.ladder.ratings import NORMAL_95, Rating, away
+from ronda_arena.ladder.ratings import NORMAL_95, Rating
 from ronda_arena.ladder.residuals import EFFECT, THRESHOLD
 from ronda_arena.ladder.standings import Bot, Ladder
 from ronda_arena.tournament.spec import SHOWN_CODE
@@ -27,7 +28,8 @@ class Row:
     owner: str
     rating: float
     low: float
-    """The interval that holds 95 % of what is thought possible; of an anchor its rating."""
+    """The interval that holds 95 % of what is thought possible, as wide as the anchors of this
+    ladder show that it has to be; of an anchor its rating."""
     high: float
     conservative: float
     """What it is worth almost surely: bots are ranked by it."""
@@ -103,7 +105,7 @@ def row(ladder: Ladder, bot: Bot) -> Row:
     return Row(
         bot.identity,
         bot.owner,
-        *told(ladder.shown(bot), pinned=bot.pinned),
+        *told(ladder.shown(bot), ladder.misfit, pinned=bot.pinned),
         bot.blocks,
         bot.games,
         bot.won,
@@ -131,19 +133,22 @@ class Told(NamedTuple):
     conservative: float
 
 
-def told(rating: Rating, *, pinned: bool) -> Told:
-    """Return a rating with its interval, which nothing pinned has."""
-    mean = rating.mean
-    half = 0.0 if pinned else NORMAL_95 * rating.sigma
-    return Told(mean, mean - half, mean + half, mean if pinned else rating.conservative)
+def told(rating: Rating, misfit: float, *, pinned: bool) -> Told:
+    """Return a rating with its interval, which nothing pinned has.
 
-
-def aged(one: Row, rating: Rating, seconds: int) -> Row:
-    """Return the row of a bot that has been away for so long, whose rating was this when it went.
-
-    Nothing else of a row changes by time alone.
+    The anchors show by how much it has to be wider than its sigma says: `misfit`.
     """
-    return replace(one, **told(away(rating, seconds), pinned=False)._asdict())
+    mean = rating.mean
+    if pinned:
+        return Told(mean, mean, mean, mean)
+    known = Rating(mean, math.hypot(rating.sigma, misfit))
+    half = NORMAL_95 * known.sigma
+    return Told(mean, mean - half, mean + half, known.conservative)
+
+
+def rated(one: Row, rating: Rating, misfit: float) -> Row:
+    """Return a row with another rating; by time and by what anchors show nothing else changes."""
+    return replace(one, **told(rating, misfit, pinned=False)._asdict())
 
 
 def pairs(ladder: Ladder) -> list[Pair]:

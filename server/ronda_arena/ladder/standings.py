@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from ronda_arena.ladder import ratings
 from ronda_arena.ladder.facts import Fact, Joined, Left, Over, Released, Seated, Void
+from ronda_arena.ladder.misfit import Unpinned
 from ronda_arena.ladder.plan import LadderPlan
 from ronda_arena.ladder.pool import Pool
 from ronda_arena.ladder.ratings import PINNED_SIGMA, PRIOR, Rating
@@ -102,6 +103,8 @@ class Change(NamedTuple):
     faults: int
     before: Rating
     after: Rating
+    misfit: float
+    """Of the ladder, with this block."""
     blocks: int
     """Of the bot, with this one."""
     games: int
@@ -136,6 +139,7 @@ class Ladder:
         self._pins = {anchor.bot: anchor.mean for anchor in plan.anchors}
         self._playing: tuple[int, frozenset[str]] = (0, frozenset())
         """Owners of bots that play, and after how many moves that was so."""
+        self._unpinned = Unpinned()
 
     def take(self, fact: Fact) -> None:
         """Take in the next fact."""
@@ -175,6 +179,11 @@ class Ladder:
     def alike(self, bot: Bot) -> list[Bot]:
         """Return the other bots that are the same code."""
         return [one for one in self.bots if bot.code == one.code != "" and one is not bot]
+
+    @property
+    def misfit(self) -> float:
+        """Return how far off ratings of this ladder are, beside what their sigmas say."""
+        return self._unpinned.misfit
 
     def opponents(self, bot: Bot) -> int:
         """Return how many owners it has met."""
@@ -296,8 +305,9 @@ class Ladder:
         bots = [self.bots[number] for number in entrants]
         before = [bot.rating for bot in bots]
         # What two of them may give each other is evidence, and no rating.
-        odd = self.residuals.odd(entrants)
+        odd = self._odd(entrants)
         after = ratings.rate(before, places, [odd or bot.pinned for bot in bots])
+        self._unpinned.add(entrants, places, before, [bot.pinned for bot in bots])
         self.residuals.add(entrants, points, places, before, odd)
         for at, bot in enumerate(bots):
             bot.rating, bot.last = after[at], fact.at
@@ -317,6 +327,7 @@ class Ladder:
                         faults[at],
                         before[at],
                         after[at],
+                        self.misfit,
                         bot.blocks,
                         bot.games,
                     ),
@@ -348,11 +359,19 @@ class Ladder:
         suspects = self.pool.suspects
         for pair in combinations(sorted(entrants), 2):
             known = self.residuals.of(*pair).meetings >= EXTRA_MEETINGS
-            odd = not known and self.residuals.odd(pair)
+            odd = not known and self._odd(pair)
             if odd and pair not in suspects and len(suspects) < _MOST_SUSPECTS:
                 suspects.append(pair)
             elif not odd and pair in suspects:
                 suspects.remove(pair)
+
+    def _odd(self, entrants: Sequence[int]) -> bool:
+        """Say whether two of these look as if one played for the other.
+
+        Not an anchor: whoever is far from its rating does oddly with one, and finds its place by
+        these very blocks.
+        """
+        return self.residuals.odd([bot for bot in entrants if not self.bots[bot].pinned])
 
     def _rate(self, bot: Bot) -> None:
         self.pool.mean[bot.number] = bot.rating.mean

@@ -111,7 +111,7 @@ def history(one: Ladder, bot: str) -> list[ladder_pb2.RatingPoint]:
 
 
 def _point(point: Point, *, pinned: bool) -> ladder_pb2.RatingPoint:
-    shown: Told = told(Rating(point.mean, point.sigma), pinned=pinned)
+    shown: Told = told(Rating(point.mean, point.sigma), point.misfit, pinned=pinned)
     return _Pb.RatingPoint(
         time=convert.timestamp(point.at * _SECOND),
         blocks=point.blocks,

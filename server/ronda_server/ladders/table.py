@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ronda_arena.ladder.history import History, Point
-from ronda_arena.ladder.rows import Row, aged, in_order
+from ronda_arena.ladder.ratings import Rating, away
+from ronda_arena.ladder.rows import Row, rank, rated, told
 from ronda_server.ladders.told import Head, Opened, Seen, Stood
+
+_MOVED: Final = 0.1
+"""Points that what the anchors show has moved, when everybody has changed by it."""
+
+Place = tuple[bool, float, str]
+"""What bots are ordered by: see `rank`."""
 
 
 class Ranked(NamedTuple):
@@ -16,6 +23,9 @@ class Ranked(NamedTuple):
 
     rank: int
     row: Row
+    rating: Rating | None = None
+    """As in `Seen`: beside what time and the anchors have done to it since."""
+    since: int | None = None
 
 
 class Table:
@@ -33,6 +43,8 @@ class Table:
         """The number with which a bot has changed last."""
         self._histories: dict[str, History] = {}
         self._ranked: tuple[int, list[Ranked]] = (-1, [])
+        self._misfit = 0.0
+        """What the anchors showed when everybody changed by it."""
 
     @property
     def sequence(self) -> int:
@@ -58,17 +70,34 @@ class Table:
             return []
         number, found = self._ranked
         if number != self.head.facts:
-            rows = in_order(self._aged(one, self.head.now) for one in self._seen.values())
-            found = [Ranked(0 if row.provisional else at, row) for at, row in enumerate(rows, 1)]
-            self._ranked = self.head.facts, found
+            head = self.head
+            found = sorted((_now(one, head) for one in self._seen.values()), key=place)
+            found = [
+                one._replace(rank=0 if one.row.provisional else at)
+                for at, one in enumerate(found, 1)
+            ]
+            self._ranked = head.facts, found
         return found
+
+    def place(self, provisional: bool, rating: Rating, since: int | None, bot: str) -> Place:
+        """Return where a bot that is not pinned and was once so stands by now.
+
+        What time and the anchors do moves all: who asks for the next page goes on behind it.
+        """
+        assert self.head, "nobody has been told anything"
+        shown = told(_by_now(rating, since, self.head), self.head.misfit, pinned=False)
+        return provisional, -shown.conservative, bot
 
     def knows(self, sequence: int) -> bool:
         """Say whether it is known what has changed since a number."""
         return 0 < sequence <= self.sequence and sequence >= self._first
 
     def since(self, sequence: int) -> list[Ranked]:
-        """Return the bots that have changed after a number, other than by time alone."""
+        """Return the bots that have changed after a number, other than by time alone.
+
+        By what the anchors show all change a little with every block of one: that counts once it
+        is more than a little.
+        """
         changed = self._changed
         return [one for one in self.ranked() if changed[one.row.bot] > sequence]
 
@@ -95,8 +124,26 @@ class Table:
                 self.states[before.row.state] -= 1
             self._seen[bot] = one
             self._changed[bot] = head.facts
+        if abs(head.misfit - self._misfit) > _MOVED:
+            self._misfit = head.misfit
+            for bot, one in self._seen.items():
+                if one.rating is not None:
+                    self._changed[bot] = head.facts
         self.head = head
 
-    @staticmethod
-    def _aged(one: Seen, now: int) -> Row:
-        return one.row if one.away is None else aged(one.row, one.away, now - one.since)
+
+def place(one: Ranked) -> Place:
+    """Return what a bot is ordered by."""
+    return rank(one.row)
+
+
+def _now(one: Seen, head: Head) -> Ranked:
+    """Return how a bot stands by now; its rank is found among all."""
+    if one.rating is None:
+        return Ranked(0, one.row)
+    rating = _by_now(one.rating, one.since, head)
+    return Ranked(0, rated(one.row, rating, head.misfit), one.rating, one.since)
+
+
+def _by_now(rating: Rating, since: int | None, head: Head) -> Rating:
+    return rating if since is None else away(rating, head.now - since)

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from typing import Final
 
 from ronda_arena.ladder.history import History, Point, point
-from ronda_arena.ladder.rows import aged, row
+from ronda_arena.ladder.rows import rated, row
 from ronda_arena.ladder.standings import Bot, Change, Ladder
 from ronda_server.ladders.told import Head, Opened, Seen, Stood, Waiting
 from ronda_server.tournaments.told import Halted
@@ -102,11 +102,12 @@ class Teller:
 
 
 def _head(ladder: Ladder) -> Head:
-    return Head(ladder.facts, ladder.now, ladder.blocks, ladder.games, ladder.void)
+    return Head(ladder.facts, ladder.now, ladder.blocks, ladder.games, ladder.void, ladder.misfit)
 
 
 def _seen(ladder: Ladder, bot: Bot) -> Seen:
     told = row(ladder, bot)
-    if bot.present or bot.pinned:
+    if bot.pinned:
         return Seen(told)
-    return Seen(aged(told, bot.rating, 0), bot.rating, bot.since)
+    rating = bot.rating
+    return Seen(rated(told, rating, 0.0), rating, None if bot.present else bot.since)

@@ -39,17 +39,19 @@ class Head(NamedTuple):
     games: int
     void: int
     """Blocks that were lost by no fault of a bot."""
+    misfit: float
+    """How far off all ratings are, as the anchors show."""
 
 
 class Seen(NamedTuple):
     """How a bot stands."""
 
     row: Row
-    """Of one that is away: as it went."""
-    away: Rating | None = None
-    """What was thought of it when it went; None: it is there, or pinned, and does not age."""
-    since: int = 0
-    """When it went."""
+    """As wide as its sigma says; of one that is away, as it went."""
+    rating: Rating | None = None
+    """What is thought of it, or was when it went; None: it is pinned."""
+    since: int | None = None
+    """When it went; None: it is there."""
 
 
 class Stood(NamedTuple):

@@ -8,19 +8,16 @@ from typing import Final
 
 from ronda.v1 import ladder_service_pb2 as pb
 from ronda.v1 import ladder_service_pb2_grpc
-from ronda_arena.ladder.rows import rank
+from ronda_arena.ladder.ratings import Rating
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.hosting import Host
 from ronda_server.ladders import messages
 from ronda_server.ladders.hosted import Ladder, Ladders
-from ronda_server.ladders.table import Ranked
+from ronda_server.ladders.table import Place, Ranked, place
 from ronda_server.services.paging import page_size
 
 _MOST_NAME: Final = 128
 _MOST_STATES: Final = 8
-
-_Place = tuple[bool, float, str]
-"""What bots are ordered by: provisional, less of what it is worth, and its name."""
 
 
 class LadderService(ladder_service_pb2_grpc.LadderServiceServicer):
@@ -43,7 +40,7 @@ class LadderService(ladder_service_pb2_grpc.LadderServiceServicer):
         kind = f"ratings:{one.name}:"
         start = 0
         if request.page_token:
-            start = bisect_right(ranked, self._last(request.page_token, kind), key=_place)
+            start = bisect_right(ranked, self._last(one, request.page_token, kind), key=place)
         found = [
             told
             for told in ranked[start:]
@@ -52,8 +49,7 @@ class LadderService(ladder_service_pb2_grpc.LadderServiceServicer):
         ]
         token = ""
         if len(found) > size:
-            provisional, less, bot = _place(found[size - 1])
-            token = self._host.keys.page(f"{kind}{provisional:d}:{less!r}:{bot}")
+            token = self._host.keys.page(kind + _mark(found[size - 1]))
         shown = [messages.rating(told) for told in found[:size]]
         ladder = messages.ladder(one)
         return pb.ListRatingsResponse(ladder=ladder, ratings=shown, next_page_token=token)
@@ -91,17 +87,23 @@ class LadderService(ladder_service_pb2_grpc.LadderServiceServicer):
             raise ServiceError(Reason.LADDER_NOT_READY, retry_seconds=1)
         return one
 
-    def _last(self, token: str, kind: str) -> _Place:
-        """Return the place that a page ended with."""
+    def _last(self, one: Ladder, token: str, kind: str) -> Place:
+        """Return the place that a page ended with, among those of today."""
         text = self._host.keys.read_page(token)
         if not text.startswith(kind):
             raise ServiceError(Reason.BAD_PAGE_TOKEN, field="page_token")
-        provisional, less, bot = text.removeprefix(kind).split(":", 2)
-        return provisional == "1", float(less), bot
+        provisional, mean, sigma, since, bot = text.removeprefix(kind).split(":", 4)
+        if not sigma:
+            return provisional == "1", -float(mean), bot
+        rating = Rating(float(mean), float(sigma))
+        return one.table.place(provisional == "1", rating, int(since) if since else None, bot)
 
 
-def _place(told: Ranked) -> _Place:
-    return rank(told.row)
+def _mark(told: Ranked) -> str:
+    """Return what tells later where a bot stood, whatever time and the anchors have moved."""
+    sigma = repr(told.rating.sigma) if told.rating else ""
+    since = "" if told.since is None else told.since
+    return f"{told.row.provisional:d}:{told.row.rating!r}:{sigma}:{since}:{told.row.bot}"
 
 
 def _states(request: pb.ListRatingsRequest) -> set[str]:

@@ -17,7 +17,7 @@ from ronda_bots.registry import Registry
 def _points(blocks: int) -> list[Point]:
     kept = History()
     for block in range(1, blocks + 1):
-        kept.add(Point(1_000_000_000 + block, block, 2 * block, 25 + block / 7, 8 / block))
+        kept.add(Point(1_000_000_000 + block, block, 2 * block, 25 + block / 7, 8 / block, 0.5))
     return list(kept.points())
 
 
@@ -27,7 +27,9 @@ def test_it_keeps_every_so_many_blocks_and_the_last_and_no_more_than_its_bound(b
     assert len(points) <= MOST
     assert len(points) >= min(blocks, MOST // 2)
     last = points[-1]
-    assert last == Point(1_000_000_000 + blocks, blocks, 2 * blocks, 25 + blocks / 7, 8 / blocks)
+    assert last == Point(
+        1_000_000_000 + blocks, blocks, 2 * blocks, 25 + blocks / 7, 8 / blocks, 0.5
+    )
     every = points[0].blocks
     assert [one.blocks for one in points[:-1]] == [every * at for at in range(1, len(points))]
     assert 0 < last.blocks - every * (len(points) - 1) <= every

@@ -16,7 +16,8 @@ from ronda.v1 import ladder_pb2
 from ronda.v1 import ladder_service_pb2 as pb
 from ronda.v1.ladder_service_pb2_grpc import LadderServiceStub
 from ronda_arena.ladder.history import History, Point, point
-from ronda_arena.ladder.rows import Row, standings
+from ronda_arena.ladder.ratings import Rating
+from ronda_arena.ladder.rows import Row, standings, told
 from ronda_arena.ladder.standings import Change, Ladder
 from ronda_arena.ladder.store import Folder
 from ronda_server.ladders import messages
@@ -133,11 +134,14 @@ class Log:
         """Return the ratings that have to be told."""
         return [messages.rating(one) for one in ranked(self.rows)]
 
-    def points(self, bot: str) -> list[tuple[int, int, int, float]]:
-        """Return the history that has to be told: when, blocks, games and what it was worth."""
+    def points(self, bot: str) -> list[tuple[int, int, int, float, float, float]]:
+        """Return the history that has to be told: when, blocks, games, its worth and interval."""
         found = self.ladder.find(bot)
         assert found
-        return [one[:4] for one in self.kept[found.number].points()]
+        return [
+            (*one[:3], *told(Rating(one.mean, one.sigma), one.misfit, pinned=found.pinned)[:3])
+            for one in self.kept[found.number].points()
+        ]
 
 
 def ranked(rows: list[Row]) -> Iterator[Ranked]:

@@ -50,7 +50,7 @@ async def test_what_is_told_of_every_ladder_is_what_its_log_comes_to_to_the_last
             one = await ann.one(bot)
             log = await asyncio.to_thread(Log, tmp_path / rules, one.ladder.sequence)
             assert one.rating in log.ratings()
-            history = [(p.time.seconds, p.blocks, p.games, p.rating.value) for p in one.history]
+            history = [_point(point) for point in one.history]
             assert history == log.points(bot)
             assert history[-1][1:3] == (one.rating.blocks, one.rating.games)
             for point in one.history:
@@ -67,10 +67,15 @@ async def test_a_stream_begins_with_the_standings_and_its_changes_lead_to_where_
     assert seen.kinds[0] == "standings"
     assert "standings" not in seen.kinds[1:]
     log = await asyncio.to_thread(Log, tmp_path / "quick", seen.ladder.sequence)
-    # A rank moves with those of others, and is told with the next that changes in the bot.
-    assert {bot: _unranked(one) for bot, one in seen.ratings.items()} == {
-        one.bot: _unranked(one) for one in log.ratings()
+    # A rank moves with those of others and an interval with what anchors show: they are told with
+    # the next that changes in the bot.
+    assert {bot: _own(one) for bot, one in seen.ratings.items()} == {
+        one.bot: _own(one) for one in log.ratings()
     }
+    for one in log.ratings():
+        told = seen.ratings[one.bot]
+        assert told.rating.value == one.rating.value
+        assert told.at_least == pytest.approx(one.at_least, abs=0.6)
     # Who has seen that goes on from there; what is unknown begins anew.
     for after, first in ((seen.ladder.sequence, "changes"), (10**9, "standings"), (0, "standings")):
         again = Seen()
@@ -82,10 +87,18 @@ async def test_a_stream_begins_with_the_standings_and_its_changes_lead_to_where_
     stream.cancel()
 
 
-def _unranked(one: Any) -> Any:
+def _point(told: Any) -> tuple[int, int, int, float, float, float]:
+    rating = told.rating
+    seen = told.time.seconds, told.blocks, told.games
+    return (*seen, rating.value, rating.low, rating.high)
+
+
+def _own(one: Any) -> Any:
+    """Return what a bot's own blocks change in how it stands."""
     told = BOT()
     told.CopyFrom(one)
-    told.rank = 0
+    for field in ("rank", "rating", "at_least"):
+        told.ClearField(field)
     return told
 
 

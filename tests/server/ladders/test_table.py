@@ -9,7 +9,7 @@ import pytest
 from tests.arena.ladder.pools import Pool
 
 from ronda_arena.ladder.facts import Joined, Left, Released
-from ronda_arena.ladder.rows import standings
+from ronda_arena.ladder.rows import rank, standings
 from ronda_server.ladders.table import Table
 from ronda_server.ladders.teller import Teller
 from ronda_server.ladders.told import Opened, Stood
@@ -90,8 +90,68 @@ def test_a_block_tells_of_the_bots_in_it_and_of_no_others(told: tuple[Pool, Tell
         _check(pool, teller, wire)
     assert wire.seen == [2] * 50
     before = wire.table.sequence
-    pool.play(1)
+    pool.block([2, 5])
     _check(pool, teller, wire)
-    assert len(wire.table.since(before)) == 2
+    assert {one.row.bot for one in wire.table.since(before)} >= {
+        pool.ladder.bots[number].identity for number in (2, 5)
+    }
     assert wire.table.since(wire.table.sequence) == []
     assert not wire.table.knows(wire.table.sequence + 1)
+
+
+def test_what_anchors_show_is_told_of_all_once_it_has_moved_by_more_than_a_little(
+    told: tuple[Pool, Teller, _Wire],
+) -> None:
+    pool, _, wire = told
+    pool.faulty = lambda bot, ahead: False
+    pool.play(1500)
+    pool.take(Left(3, pool.time))
+    _check(*told)
+    kept = {one.row.bot: one for one in wire.table.ranked()}
+    before = wire.table.sequence
+    sent = []
+    for _ in range(300):
+        pool.play(1)
+        _check(*told)
+        new = wire.table.since(before)
+        sent.append(len(new))
+        before = wire.table.sequence
+        kept.update((one.row.bot, one) for one in new)
+        # Who only listens is never far from how all stand.
+        for one in wire.table.ranked():
+            heard = kept[one.row.bot]
+            assert (heard.row.rating, heard.row.games) == (one.row.rating, one.row.games)
+            assert heard.row.conservative == pytest.approx(one.row.conservative, abs=0.6)
+    pinned = sum(bot.pinned for bot in pool.ladder.bots)
+    everybody = [many for many in sent if many >= len(pool.ladder.bots) - pinned]
+    assert 0 < len(everybody) < len(sent) / 4
+    assert set(sent) - set(everybody) == {2}
+
+
+def test_a_page_goes_on_where_the_one_before_ended_whatever_anchors_show_since(
+    told: tuple[Pool, Teller, _Wire],
+) -> None:
+    pool, _, wire = told
+    pool.play(1500)
+    pool.take(Left(3, pool.time, "disabled", "is disabled"))
+    pool.time += 86_400
+    pool.play(1)
+    _check(*told)
+    table = wire.table
+    assert table.head
+    kept = table.head.misfit
+    for misfit in (kept, 0.0, 9.0):
+        # Nobody has played: only what the anchors show is another, and somebody is away longer.
+        before, head = table.ranked(), table.head
+        head = head._replace(facts=head.facts + 1, now=head.now + 86_400, misfit=misfit)
+        table.stand(Stood(head, (), ()))
+        moved = 0
+        for one in before:
+            now = table.find(one.row.bot)
+            assert now
+            moved += now.row != one.row
+            if one.rating is not None:
+                again = table.place(one.row.provisional, one.rating, one.since, one.row.bot)
+                assert again == rank(now.row)
+        assert moved == (1 if misfit == kept else len(before) - 1)
+        kept = misfit

@@ -263,7 +263,8 @@ class LadderRating(_message.Message):
     """How often that was another one, under the same version."""
     @_builtins.property
     def rating(self) -> _tournament_pb2.Interval:
-        """What it is worth, and the interval that holds 95 % of what is thought possible.
+        """What it is worth, and the interval that holds 95 % of what is thought possible, as wide as the
+        anchors of the ladder show that it has to be.
 
         The rating of an anchor is a definition: both ends of its interval are its value.
         """
@@ -335,7 +336,7 @@ class RatingPoint(_message.Message):
 
     @_builtins.property
     def rating(self) -> _tournament_pb2.Interval:
-        """What it was worth then, with its 95 % interval."""
+        """What it was worth then, with its 95 % interval as it was told then."""
 
     def __init__(
         self,
@@ -399,8 +400,10 @@ class LadderChanges(_message.Message):
     def ratings(self) -> _containers.RepeatedCompositeFieldContainer[Global___LadderRating]:
         """The bots of which something has changed, in order of rank.
 
-        Of a bot that is not there the interval grows all the time, and the rank of others moves with
-        these: neither is told for itself. Order is by `provisional`, by `at_least` and by name.
+        Of a bot that is not there the interval grows all the time, what the anchors show widens or
+        narrows all intervals with every block of one, and the rank of others moves with these: none of
+        it is told for itself, but all bots are once what the anchors show has moved by more than a
+        tenth of a point. Order is by `provisional`, by `at_least` and by name.
         """
 
     def __init__(

@@ -106,7 +106,8 @@ export interface LadderRating {
    */
   rank: number;
   /**
-   * What it is worth, and the interval that holds 95 % of what is thought possible.
+   * What it is worth, and the interval that holds 95 % of what is thought possible, as wide as the
+   * anchors of the ladder show that it has to be.
    *
    * The rating of an anchor is a definition: both ends of its interval are its value.
    */
@@ -178,7 +179,7 @@ export interface RatingPoint {
   blocks: number;
   /** Games of these blocks. */
   games: number;
-  /** What it was worth then, with its 95 % interval. */
+  /** What it was worth then, with its 95 % interval as it was told then. */
   rating: Interval | undefined;
 }
 
@@ -201,8 +202,10 @@ export interface LadderChanges {
   /**
    * The bots of which something has changed, in order of rank.
    *
-   * Of a bot that is not there the interval grows all the time, and the rank of others moves with
-   * these: neither is told for itself. Order is by `provisional`, by `at_least` and by name.
+   * Of a bot that is not there the interval grows all the time, what the anchors show widens or
+   * narrows all intervals with every block of one, and the rank of others moves with these: none of
+   * it is told for itself, but all bots are once what the anchors show has moved by more than a
+   * tenth of a point. Order is by `provisional`, by `at_least` and by name.
    */
   ratings: LadderRating[];
 }
