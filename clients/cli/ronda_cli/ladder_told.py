@@ -121,7 +121,7 @@ def _text(value: object) -> str:
 def _lines(rows: Sequence[Mapping[str, str]], plain: bool) -> Iterator[str]:
     from ronda_cli import tables  # noqa: PLC0415 -- where asked
     from ronda_cli.look import look  # noqa: PLC0415 -- where asked
-    from ronda_cli.tournament_told import safe  # noqa: PLC0415 -- where asked
+    from ronda_cli.tournament_tables import safe  # noqa: PLC0415 -- where asked
 
     shown = look(plain)
     return tables.lines(safe(rows), shown.width, left=_LEFT, spare=_SPARE, plain=shown.plain)

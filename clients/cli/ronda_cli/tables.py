@@ -1,4 +1,4 @@
-"""Rows of text: a table where it has room, else a block for each row. No cell is cut.
+"""Rows of text: a table where it has room, else a block for each row. No number is cut.
 
 In plain output every row is told by itself, a line a column: nothing there stands under anything.
 """
@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from ronda_cli.text import fit as fitted
 from ronda_cli.text import width as cells
 
 Rows = Sequence[Mapping[str, str]]
@@ -36,7 +37,7 @@ def lines(
         return
     kept, missed = _kept(rows, columns, width, spare)
     if _width(rows, kept) > width:
-        yield from _blocks(rows, columns)
+        yield from _blocks(rows, columns, width)
         return
     widths = {name: _column(rows, name) for name in kept}
     for row in ({name: name for name in kept}, *rows):
@@ -46,9 +47,13 @@ def lines(
         yield f"Left out for want of room: {'; '.join(missed)}."
 
 
-def fit(rows: Rows, width: int) -> bool:
-    """Return whether there is room for a table with all of its columns."""
-    return _width(rows, _filled(rows)) <= width
+def fit(rows: Rows, width: int, *, spare: Sequence[str] = ()) -> bool:
+    """Return whether there is room for a table with all of its columns, but for those in `spare`.
+
+    Where those would not be left out, nothing fits without them.
+    """
+    kept, _ = _kept(rows, _filled(rows), width, spare)
+    return _width(rows, kept) <= width
 
 
 def _filled(rows: Rows) -> list[str]:
@@ -91,14 +96,18 @@ def _plainly(rows: Rows, columns: Sequence[str], width: int) -> Iterator[str]:
                 )
 
 
-def _blocks(rows: Rows, columns: Sequence[str]) -> Iterator[str]:
+def _blocks(rows: Rows, columns: Sequence[str], width: int) -> Iterator[str]:
+    """Yield each row by itself; what has no room beside its head stands below it, a name cut."""
     label = max(map(cells, columns), default=0)
     for number, row in enumerate(rows):
         if number:
             yield ""
         for name in columns:
-            if row[name]:
+            if row[name] and label + 2 + cells(row[name]) <= width:
                 yield f"{_fill(name, label, True)}  {row[name]}"
+            elif row[name]:
+                yield fitted(name, width)
+                yield f"  {fitted(row[name], width - 2)}"
 
 
 def _fill(field: str, width: int, left: bool) -> str:

@@ -74,8 +74,16 @@ def watch(
     tournament_told.tell(stands.summary, output, plain)
 
 
-def show(server: str, tournament: str, records: str | None, output: str, plain: bool) -> None:
-    """Tell how a tournament of a server stands."""
+def show(
+    server: str,
+    tournament: str,
+    records: str | None,
+    output: str,
+    plain: bool,
+    *,
+    table: str | None = None,
+) -> None:
+    """Tell how a tournament of a server stands, or one table of it."""
     where = target(server)
 
     async def ask(client: TournamentClient) -> Stands:
@@ -87,7 +95,7 @@ def show(server: str, tournament: str, records: str | None, output: str, plain: 
     far, summary = _ask(where, "", ask)
     if far.state in ("waiting", "running", "halted"):
         out.note(f"{tournament} is {_state(far)}: {_how_far(far)}")
-    tournament_told.tell(summary, output, plain)
+    tournament_told.tell(summary, output, plain, table)
 
 
 def show_all(server: str, output: str, plain: bool) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ronda_cli import options
+from ronda_cli import options, tournament_tables
 from ronda_cli.output import ExitCode, Failure
 
 
@@ -18,10 +18,20 @@ from ronda_cli.output import ExitCode, Failure
     type=click.Path(dir_okay=False),
     help="Of a server: write the records that it tells by now to this file.",
 )
+@click.option(
+    "--table",
+    type=click.Choice(tournament_tables.NAMES),
+    help="Tell one table, with all of its rows, in any output; jsonl and csv tell ratings else.",
+)
 @options.output("table", "json", "jsonl", "csv")
 @options.plain
 def show(
-    which: str | None, server: str | None, records: str | None, output: str, plain: bool
+    which: str | None,
+    server: str | None,
+    records: str | None,
+    table: str | None,
+    output: str,
+    plain: bool,
 ) -> None:
     """Tell how the tournament in the folder DIR stands, or with --server the one of this ID.
 
@@ -29,15 +39,20 @@ def show(
     alone the tournaments of the server are listed, the newest first.
     """
     if which is None or not Path(which).is_dir():
-        _of_a_server(which, server, records, output, plain)
+        _of_a_server(which, server, records, table, output, plain)
     elif records is not None:
         raise click.UsageError(f"the records are in {Path(which) / 'records.jsonl'}")
     else:
-        _of_a_folder(which, output, plain)
+        _of_a_folder(which, table, output, plain)
 
 
 def _of_a_server(
-    which: str | None, server: str | None, records: str | None, output: str, plain: bool
+    which: str | None,
+    server: str | None,
+    records: str | None,
+    table: str | None,
+    output: str,
+    plain: bool,
 ) -> None:
     from ronda_cli import tournament_served  # noqa: PLC0415 -- not for `--help`
 
@@ -45,12 +60,14 @@ def _of_a_server(
         what = f"there is no folder {which}" if which else "name the folder of a tournament"
         raise click.UsageError(f"{what}, or give --server for those of a server")
     if which is None:
+        if table is not None:
+            raise click.UsageError("--table is of one tournament: name its ID")
         tournament_served.show_all(server, output, plain)
     else:
-        tournament_served.show(server, which, records, output, plain)
+        tournament_served.show(server, which, records, output, plain, table=table)
 
 
-def _of_a_folder(folder: str, output: str, plain: bool) -> None:
+def _of_a_folder(folder: str, table: str | None, output: str, plain: bool) -> None:
     from ronda_arena.tournament.deliver import summary  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.run import Run  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.store import Folder, StoreError  # noqa: PLC0415 -- not for `--help`
@@ -61,6 +78,6 @@ def _of_a_folder(folder: str, output: str, plain: bool) -> None:
             store = held.find()
             if store is None:
                 raise Failure(f"there is no tournament in {folder}", ExitCode.USAGE)
-            tournament_told.tell(summary(store, Run(store)), output, plain)
+            tournament_told.tell(summary(store, Run(store)), output, plain, table)
     except StoreError as problem:
         raise Failure(str(problem), ExitCode.USAGE) from None

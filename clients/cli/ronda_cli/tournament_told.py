@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ronda_cli import output as out
-from ronda_cli import tables, text
+from ronda_cli import text
 from ronda_cli.look import look
 
 if TYPE_CHECKING:
@@ -19,26 +18,23 @@ if TYPE_CHECKING:
 
 _MOST_WAITED: Final = 4
 """Games that are named where they do not end."""
-_ASCII: Final = str.maketrans({"\u00b1": "+-", "\u2212": "-", "\u2013": "-", "\u2026": "..."})
-"""For a terminal that knows no other letters."""
 
 
-def tell(summary: Summary, output: str, plain: bool) -> None:
-    """Write what it came to, in the form that was asked for."""
-    from ronda_arena.report import csv  # noqa: PLC0415 -- not for `--help`
-    from ronda_arena.report.summary import to_json  # noqa: PLC0415 -- not for `--help`
+def tell(summary: Summary, output: str, plain: bool, table: str | None = None) -> None:
+    """Write what it came to, in the form that was asked for: all of it, or one table."""
+    from ronda_cli import tournament_tables as all_tables  # noqa: PLC0415 -- not for `--help`
 
     if output == "json":
-        out.line(out.as_json(to_json(summary)))
+        out.line(out.as_json(all_tables.data(summary, table)))
     elif output == "csv":
-        out.line(csv.ratings(summary).rstrip("\r\n"))
+        out.line(all_tables.csv(summary, table or "ratings").rstrip("\r\n"))
     elif output == "jsonl":
-        ratings = to_json(summary)["ratings"]
-        assert isinstance(ratings, list)
-        for row in ratings:
+        for row in all_tables.rows(summary, table or "ratings"):
             out.line(out.as_json(row))
     else:
-        for line in _lines(summary, plain):
+        shown = look(plain)
+        told = all_tables.one(summary, table, shown) if table else all_tables.every(summary, shown)
+        for line in told:
             out.line(line)
 
 
@@ -107,71 +103,3 @@ def broken(plan: Plan, task: Task, fault: Broken, shown: Sequence[str]) -> str:
 def place(block: int, rotation: int) -> str:
     """Name a game as its record does: blocks and rotations are counted from 0."""
     return f"block {block}, rotation {rotation}"
-
-
-def _lines(summary: Summary, plain: bool) -> Iterator[str]:
-    from ronda_arena.report import names, reading  # noqa: PLC0415 -- not for `--help`
-    from ronda_arena.report import tables as rows  # noqa: PLC0415 -- not for `--help`
-
-    shown = look(plain)
-    for sentence in summary.sentences:
-        yield _folded(sentence, shown.width)
-    told = _tables(summary, names.shown)
-    short = not shown.plain and not all(tables.fit(table, shown.width) for table in told)
-    if short:
-        brief = names.without_versions(_everybody(summary))
-        told = _tables(summary, lambda name: brief[name])
-    if note := reading.looked_at(summary):
-        yield _folded(note, shown.width)
-    for table in told:
-        yield ""
-        yield from tables.lines(
-            table, shown.width, left=rows.LEFT, spare=rows.SPARE, plain=shown.plain
-        )
-    if short and any(brief[name] != names.shown(name) for name in brief):
-        yield ""
-        yield _folded("Names stand without versions where that says who it is.", shown.width)
-    left = len(reading.paired(summary)) - reading.MOST_PAIRS
-    if left > 0:
-        yield ""
-        yield _folded(
-            f"The table of pairs leaves out {left}: they are in report.json.", shown.width
-        )
-
-
-def _tables(summary: Summary, called: Callable[[str], str]) -> list[list[dict[str, str]]]:
-    """Return what there is to show, with what stands for each name."""
-    from ronda_arena.report import tables as rows  # noqa: PLC0415 -- not for `--help`
-
-    told = (
-        rows.placings(summary, called),
-        rows.ratings(summary, called),
-        rows.pairs(summary, called),
-        rows.positions(summary),
-        rows.faults(summary, called),
-    )
-    return [safe(table) for table in told if table]
-
-
-def _everybody(summary: Summary) -> set[str]:
-    bots = {row.bot for row in summary.faults}
-    return bots | {row.entrant for row in summary.ratings}
-
-
-def _folded(sentence: str, width: int) -> str:
-    """Return a sentence in lines, none of which ends between a number and its sign of per cent."""
-    tied = sentence.replace(" %", "\u00a0%")
-    return textwrap.fill(tied, width, break_on_hyphens=False).replace("\u00a0%", " %")
-
-
-def safe(rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """Return rows in which no name steers the terminal."""
-    ascii_ = not look().unicode
-    return [
-        {head: _typed(text.one_line(cell, 200), ascii_) for head, cell in row.items()}
-        for row in rows
-    ]
-
-
-def _typed(cell: str, ascii_: bool) -> str:
-    return cell.translate(_ASCII) if ascii_ else cell

@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ronda_arena.report import names
+from ronda_arena.report import names, reading, words
 from ronda_arena.report.summary import Summary
 from ronda_arena.statistics.estimate import DIGITS, Estimate
 
@@ -53,6 +53,55 @@ def pairs(summary: Summary) -> str:
                 "" if row.los is None else round(row.los, DIGITS),
             )
             for row in summary.pairs
+        ),
+    )
+
+
+def bots(summary: Summary) -> str:
+    """Return a line for each bot of mixed teams, the strongest first, below a line of heads."""
+    return written(
+        ("rank", "bot", *_heads("margin"), *_heads("elo")),
+        (
+            (
+                rank if row.margin.known else "",
+                name_field(row.bot),
+                *_fields(row.margin),
+                *_fields(row.elo),
+            )
+            for rank, row in enumerate(summary.bots, 1)
+        ),
+    )
+
+
+def positions(summary: Summary) -> str:
+    """Return a line for each place at the table, in playing order, below a line of heads."""
+    return written(
+        ("position", "place", *_heads("margin"), *_heads("share")),
+        (
+            (
+                row.position,
+                reading.place(row.position),
+                *_fields(row.margin),
+                *_fields(row.share),
+            )
+            for row in summary.positions
+        ),
+    )
+
+
+def faults(summary: Summary) -> str:
+    """Return a line for each bot, with its games lost by its own fault, below a line of heads."""
+    causes = [cause.value for cause in words.CAUSES]
+    return written(
+        ("bot", "games", "faults", *causes),
+        (
+            (
+                name_field(row.bot),
+                row.games,
+                sum(row.causes.values()),
+                *(row.causes.get(cause, 0) for cause in causes),
+            )
+            for row in summary.faults
         ),
     )
 

@@ -66,9 +66,21 @@ def paired(summary: Summary) -> tuple[PairRow, ...]:
             [name for name in order if name not in challengers],
         )
         return tuple(met[pair] for pair in those if pair in met)
-    if not 2 < len(order) <= MOST_PAIRED:
-        return ()
+    return all_pairs(summary) if 2 < len(order) <= MOST_PAIRED else ()
+
+
+def all_pairs(summary: Summary) -> tuple[PairRow, ...]:
+    """Return all two that met, by the order of the ratings, the stronger first."""
+    met = meetings(summary)
+    order = [row.entrant for row in summary.ratings]
     return tuple(met[pair] for pair in combinations(order, 2) if pair in met)
+
+
+def left_out(summary: Summary) -> int:
+    """Return how many pairs the terminal does not show; of two the ratings tell what there is."""
+    if len(summary.ratings) < 3:
+        return 0
+    return len(summary.pairs) - min(MOST_PAIRS, len(paired(summary)))
 
 
 def sure_lead(margin: Estimate) -> float:

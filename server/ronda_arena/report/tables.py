@@ -68,8 +68,25 @@ def placings(summary: Summary, called: names.Called = names.shown) -> list[Row]:
     ]
 
 
-def pairs(summary: Summary, called: names.Called = names.shown) -> list[Row]:
-    """Return a row for each two that a reader compares, at most `reading.MOST_PAIRS`."""
+def bots(summary: Summary, called: names.Called = names.shown) -> list[Row]:
+    """Return a row for each bot of mixed teams, the strongest first."""
+    return [
+        {
+            "#": reading.rank(at, row.margin),
+            "bot": called(row.bot),
+            f"points a {summary.unit}, 95 %": _told(row.margin, words.points),
+            "Elo, 95 %": _told(row.elo, words.elo),
+            "blocks": words.count(row.margin.blocks),
+        }
+        for at, row in enumerate(summary.bots)
+    ]
+
+
+def pairs(
+    summary: Summary, called: names.Called = names.shown, *, every: bool = False
+) -> list[Row]:
+    """Return a row for each two that a reader compares, at most `reading.MOST_PAIRS`; or all."""
+    shown = reading.paired(summary)[: reading.MOST_PAIRS]
     return [
         {
             "first": called(row.first),
@@ -79,7 +96,7 @@ def pairs(summary: Summary, called: names.Called = names.shown) -> list[Row]:
             "LOS": words.los(row.los),
             "W-D-L": words.record(row.won, row.drawn, row.lost),
         }
-        for row in reading.paired(summary)[: reading.MOST_PAIRS]
+        for row in (reading.all_pairs(summary) if every else shown)
     ]
 
 
