@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from ronda_cli import output as out
@@ -22,7 +23,11 @@ _LEFT: Final = (
     "measured_by",
     "time",
 )
-_SPARE: Final = ("met", "at least", "won")
+_NAMED: Final = ("bot", "first", "second")
+_SPARE: Final = ("met", "W-D-L", "at least", "last", "faults")
+"""Columns that can be missed where there is no room for all, those first that are missed least."""
+_NAMES: Final = (48, 32, 24, 16)
+"""Cells to which long names are cut where there is no room for a table."""
 
 
 def standings(about: Mapping[str, Any], found: Sequence[Row], output: str, plain: bool) -> None:
@@ -61,6 +66,8 @@ def notes(found: Sequence[Row]) -> None:
 
 
 def _shown(rank: int, one: Row) -> dict[str, str]:
+    from ronda_arena.report import words  # noqa: PLC0415 -- where asked
+
     # An anchor's rating is a definition and has no interval; so the words say.
     interval = "pinned" if one.state == "anchor" else f"{one.low:.1f} to {one.high:.1f}"
     return {
@@ -69,12 +76,20 @@ def _shown(rank: int, one: Row) -> dict[str, str]:
         "rating": f"{one.rating:.1f}",
         "95 %": interval,
         "at least": f"{one.conservative:.1f}",
-        "games": str(one.games),
-        "won": text.percent(one.won / one.games) if one.games else "",
-        "faults": ", ".join(f"{count} {cause}" for cause, count in one.faults.items()),
-        "met": str(one.opponents),
-        "state": f"{one.state}, provisional" if one.provisional else one.state,
+        "games": words.count(one.games),
+        "W-D-L": words.record(one.won, one.drawn, one.lost) if one.games else "",
+        "faults": ", ".join(f"{words.count(many)} {cause}" for cause, many in one.faults.items()),
+        "met": words.count(one.opponents),
+        "last": f"{datetime.fromtimestamp(one.last, UTC):%m-%d %H:%M}" if one.last else "never",
+        "state": _state(one),
     }
+
+
+def _state(one: Row) -> str:
+    """Return the state; of one that plays, that it is provisional says all there is to say."""
+    if not one.provisional:
+        return one.state
+    return "provisional" if one.state == "active" else f"{one.state}, provisional"
 
 
 def tell(data: Sequence[Mapping[str, Any]], output: str, plain: bool, nothing: str = "") -> None:
@@ -123,5 +138,19 @@ def _lines(rows: Sequence[Mapping[str, str]], plain: bool) -> Iterator[str]:
     from ronda_cli.look import look  # noqa: PLC0415 -- where asked
     from ronda_cli.tournament_tables import safe  # noqa: PLC0415 -- where asked
 
-    shown = look(plain)
-    return tables.lines(safe(rows), shown.width, left=_LEFT, spare=_SPARE, plain=shown.plain)
+    shown, told = look(plain), safe(rows)
+    for cells in () if shown.plain else _NAMES:
+        if tables.fit(told, shown.width, spare=_SPARE):
+            break
+        told = safe([_cut(row, cells) for row in rows])
+    return tables.lines(told, shown.width, left=_LEFT, spare=_SPARE, plain=shown.plain)
+
+
+def _cut(row: Mapping[str, str], cells: int) -> dict[str, str]:
+    """Return a row whose names are at most so wide; they keep their ends, where versions are."""
+    from ronda_arena.report import names  # noqa: PLC0415 -- where asked
+
+    return {
+        head: names.shown(cell, cells) if head in _NAMED and cell else cell
+        for head, cell in row.items()
+    }

@@ -11,6 +11,7 @@ from typing import Final
 
 from ronda_cli.text import fit as fitted
 from ronda_cli.text import width as cells
+from ronda_cli.text import wrapped
 
 Rows = Sequence[Mapping[str, str]]
 
@@ -44,7 +45,7 @@ def lines(
         fields = [_fill(row[name], widths[name], name in left) for name in kept]
         yield "  ".join(fields).rstrip()
     if missed:
-        yield f"Left out for want of room: {'; '.join(missed)}."
+        yield from wrapped(f"Left out for want of room: {'; '.join(missed)}.", width, below="")
 
 
 def fit(rows: Rows, width: int, *, spare: Sequence[str] = ()) -> bool:
