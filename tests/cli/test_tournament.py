@@ -218,6 +218,18 @@ def test_csv_has_a_line_for_each_entrant(whole: Path, run: Run) -> None:
     assert [row["entrant"] for row in rows] == [row["entrant"] for row in report(whole)["ratings"]]
 
 
+@pytest.mark.parametrize("table", ["ratings", "pairs", "seats", "faults"])
+def test_show_tells_one_table_where_it_is_asked_for(whole: Path, run: Run, table: str) -> None:
+    args = ("tournament", "show", str(whole), "--table", table)
+    kept = report(whole)["positions" if table == "seats" else table]
+    assert json.loads(run(*args, "-o", "json").stdout) == {table: kept}
+    rows = list(csv.DictReader(run(*args, "-o", "csv").stdout.splitlines()))
+    assert len(rows) == len(kept) > 0
+    alone = run("tournament", "show", "--table", table, "--server", "127.0.0.1:1")
+    assert alone.exit_code == 2
+    assert "name its ID" in alone.stderr
+
+
 def test_show_tells_what_run_told_and_writes_nothing(whole: Path, run: Run) -> None:
     before = {path.name: path.stat().st_mtime_ns for path in whole.glob("re*")}
     told = json.loads(run("tournament", "show", str(whole), "-o", "json").stdout)
