@@ -270,9 +270,10 @@ def test_each_service_of_a_server_is_reached_through_one_door() -> None:
     service = {
         name for name, found in modules.items() if any(f.startswith("ronda_server") for f in found)
     }
-    doors = {"client", "bot_client", "admin_client", "tournament_client"}
-    # What a message means is said beside them; doctor asks only whether they can be imported.
-    assert protocol == {*doors, "convert", "doctor"}
+    doors = {"client", "bot_client", "admin_client", "tournament_client", "ladder_client"}
+    meanings = {"convert", "tournament_rounds"}
+    # Doctor asks only whether they can be imported.
+    assert protocol == {*doors, *meanings, "doctor"}
     assert service <= {"serve", "db", "doctor", "demo"}
 
 
