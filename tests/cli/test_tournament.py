@@ -149,6 +149,12 @@ def test_a_file_says_the_same_as_flags_and_flags_come_first(
         (("--blocks=3",), 2, "--bots"),
         (("--format=list",), 2, "the flags: the format list needs a file"),
         (("--bots=random,greedy", "--name=../x y"), 2, "the flags: name: at most 64 letters"),
+        (
+            ("--bots=random+greedy,greedy+random,careful", "--players=4"),
+            2,
+            "random@1.0.0+greedy@1.0.0 is there twice, as greedy@1.0.0+random@1.0.0 too",
+        ),
+        (("--bots=random,random",), 2, "but random@1.0.0 is there twice\n"),
         (("--bots=random,greedy", "--rounds=3"), 2, "rounds belong to the format swiss"),
         (("--bots=random,greedy", "--executor=dask"), 2, "--scheduler"),
         (("--bots=random,greedy", "--workers=2", HERE), 2, "--workers"),
@@ -187,12 +193,32 @@ def test_a_flag_alone_where_one_was_begun_says_what_to_do(whole: Path, run: Run)
 
 def test_a_file_that_is_no_spec_is_told_with_its_name(run: Run, tmp_path: Path) -> None:
     spec = tmp_path / "spec.toml"
-    for text, problem in (("bots = [", "TOML"), ('bot = "x"', "bot"), ("bots = 3", "bots")):
+    for text, problem in (
+        ("bots = [", "TOML"),
+        ('bot = "x"', "bot"),
+        ("bots = 3", "bots"),
+        ("", "it is empty: bots = "),
+        ("# nothing\n", "it is empty: bots = "),
+        ('bots = ["random"]', "2 players need 2 to 200 entrants"),
+        ('bots = ["random", "gredy"]', "no bot 'gredy' is installed; did you mean greedy?"),
+        ('bots = ["random", "greedy"]\nrules = "bridge"', "rules: "),
+    ):
         spec.write_text(text)
         result = play(run, tmp_path / "t", str(spec))
         assert result.exit_code == 2
-        assert "spec.toml" in result.stderr
+        assert result.stderr.startswith(f"ronda: {spec}: ")
         assert problem in result.stderr
+
+
+def test_a_folder_without_a_name_is_refused(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in (("tournament", "run", "--out="), ("ladder", "run", "--dir=")):
+        result = run(*words, "--bots=random,greedy", HERE)
+        assert result.exit_code == 2
+        assert "name a folder" in result.stderr
+    assert not [path for path in tmp_path.iterdir() if path.name in ("lock", "state.db")]
 
 
 def test_two_seeded_tournaments_are_verified_together_and_one_twice_is_told_of_names(

@@ -15,10 +15,11 @@ from tests.arena.tournament.plans import plan
 from tests.bots.plugins import importable, install
 from tests.cli.conftest import Run, environment
 
-from ronda_arena.tournament.run import Waited
+from ronda_arena.tournament.run import Standing, Waited
 from ronda_arena.tournament.tasks import Task
 from ronda_cli import output as out
 from ronda_cli import tournament_told
+from ronda_cli.tournament_told import how_far
 from ronda_core.record import read
 
 BOTS = """
@@ -135,6 +136,11 @@ def test_ctrl_c_while_no_dask_scheduler_answers_ends_without_a_word_of_python(
     kept, hint = told.splitlines()
     assert kept == "0 of 20 blocks and 0 games are over, and kept"
     assert hint.startswith("interrupted; go on with: ronda tournament run")
+
+
+def test_what_is_one_is_told_as_one() -> None:
+    assert how_far(Standing(0, 20, 1, 0)) == "0 of 20 blocks and 1 game are over, and kept"
+    assert how_far(Standing(1, None, 2, 0)) == "1 block and 2 games are over, and kept"
 
 
 def test_progress_says_of_what_there_are_so_many_a_second(

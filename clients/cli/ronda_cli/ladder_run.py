@@ -36,7 +36,7 @@ _DECIDED: Final = (
 @click.option(
     "--dir",
     "folder",
-    type=click.Path(file_okay=False),
+    type=options.Folder(),
     required=True,
     help="Where it is kept; a folder in which one was begun goes on.",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -12,6 +13,25 @@ from click.core import ParameterSource
 from ronda_cli.output import OUTPUT_FORMATS
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class Folder(click.Path):
+    """A folder to write to, which has a name: an empty one would be the one at hand."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False)
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        """Refuse an empty name."""
+        if not os.fspath(value):
+            self.fail("name a folder; . is the one where you are", param, ctx)
+        return super().convert(value, param, ctx)
+
 
 plain: Final = click.option(
     "--plain",

@@ -111,6 +111,11 @@ def one_line(message: str, longest: int = 600) -> str:
     return shown if len(shown) <= longest else shown[: longest - 2] + ".."
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with what was counted."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def labels(names: Sequence[str], you: int | None = None) -> tuple[str, ...]:
     """Return a name to show for each seat: clean, all different, and `you` for the viewer.
 

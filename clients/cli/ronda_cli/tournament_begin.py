@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -32,10 +33,12 @@ class Asked(NamedTuple):
     """Where it goes on: how many blocks a pairing is to have now; None: as many as it had."""
 
 
-def checked(folder: Path, wanted: Spec | None, home: Path | None = None) -> Asked:
+def checked(
+    folder: Path, wanted: Spec | None, home: Path | None = None, file: str | None = None
+) -> Asked:
     """Return what is asked for, or refuse it before anything is made or opened.
 
-    `home` is where bots are kept beside the environment.
+    `home` is where bots are kept beside the environment, `file` where it was written.
     """
     from ronda_arena.tournament.files import STATE, strangers  # noqa: PLC0415 -- not for `--help`
 
@@ -49,9 +52,21 @@ def checked(folder: Path, wanted: Spec | None, home: Path | None = None) -> Aske
         if not (folder / STATE).exists():
             raise _nothing_there(folder)
         return Asked(None, None)
-    registry = _registry(_names(wanted), home)
-    _plan(wanted, registry, "")
+    with _as_written(file):
+        registry = _registry(_names(wanted), home)
+        _plan(wanted, registry, "")
     return Asked(wanted, registry)
+
+
+@contextmanager
+def _as_written(file: str | None) -> Iterator[None]:
+    """Name the file whose words are refused."""
+    try:
+        yield
+    except Failure as problem:
+        if file is None:
+            raise
+        raise Failure(f"{file}: {problem}", problem.code) from None
 
 
 def tournament_of(folder: Folder, asked: Asked, home: Path | None = None) -> tuple[Store, Registry]:

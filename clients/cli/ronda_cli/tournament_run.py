@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ronda_cli import options, places, tournament_told, tournament_wishes
+from ronda_cli import options, places, text, tournament_told, tournament_wishes
 from ronda_cli import output as out
 from ronda_cli.output import ExitCode, Failure, Interrupted, TerminatedError
 from ronda_cli.stage import restoring
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     "folder",
-    type=click.Path(file_okay=False),
+    type=options.Folder(),
     help="Where it is kept; a folder in which one was begun goes on.",
 )
 @options.server
@@ -74,7 +74,7 @@ def run(
     kept_there = folder if (Path(folder) / STATE).exists() else ""
     more = tournament_wishes.more_blocks(spec, asked) if kept_there else None
     wanted = None if more else tournament_wishes.wanted(spec, asked, kept_there)
-    begun = checked(Path(folder), wanted, bots_dir)._replace(blocks=more)
+    begun = checked(Path(folder), wanted, bots_dir, spec)._replace(blocks=more)
     again = out.command(
         *("ronda", "tournament", "run", "--out", folder, *where.words, *options.bots_dir_again())
     )
@@ -173,8 +173,8 @@ class _Told:
         """Tell how far it is, how fast it goes and how long it will take, if it is time to."""
         lost = f", {standing.lost} lost and played again" if standing.lost else ""
         rule = f", {standing.rule}" if standing.rule else ""
-        note = f" ({standing.games} games{lost}{rule})"
-        self._shown.step(standing.blocks, standing.planned, note)
+        games = text.counted(standing.games, "game")
+        self._shown.step(standing.blocks, standing.planned, f" ({games}{lost}{rule})")
 
     def broken(self, task: Task, fault: Broken) -> None:
         """Tell of a bot's fault."""

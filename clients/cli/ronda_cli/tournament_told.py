@@ -41,7 +41,8 @@ def tell(summary: Summary, output: str, plain: bool, table: str | None = None) -
 def how_far(standing: Standing) -> str:
     """Say how far a run has come that was interrupted."""
     of = f" of {standing.planned:,}" if standing.planned else ""
-    return f"{standing.blocks:,}{of} blocks and {standing.games:,} games are over, and kept"
+    blocks = f"{standing.blocks:,}{of} blocks" if of else text.counted(standing.blocks, "block")
+    return f"{blocks} and {text.counted(standing.games, 'game')} are over, and kept"
 
 
 def stalled(plan: Plan, games: Sequence[Waited], seconds: float) -> str:

@@ -114,7 +114,10 @@ def wanted(file: str | None, asked: dict[str, Any], begun: str) -> Spec | None:
     try:
         if file:
             data = spec.data(Path(file).read_text(encoding="utf-8"))
+        written = bool(data)
         data |= _flags(asked)
+        if file and not written and "bots" not in data:
+            raise _empty(file)
         if not data:
             return None
         if "bots" not in data and not file and data.get("format") != "list":
@@ -129,6 +132,11 @@ def wanted(file: str | None, asked: dict[str, Any], begun: str) -> Spec | None:
         raise Failure(f"{file} is no TOML", ExitCode.USAGE) from None
     except spec.SpecError as problem:
         raise Failure(f"{file or 'the flags'}: {problem}", ExitCode.USAGE) from None
+
+
+def _empty(file: str) -> Failure:
+    told = 'it is empty: bots = ["random", "greedy"] says who takes part'
+    return Failure(f"{file}: {told}", ExitCode.USAGE)
 
 
 def more_blocks(file: str | None, asked: dict[str, Any]) -> int | None:

@@ -29,6 +29,11 @@ class Entrant(NamedTuple):
         """What tables and reports call it: ``a@1`` or ``a@1+b@2``."""
         return TEAM.join(self.members)
 
+    @property
+    def turned(self) -> str:
+        """The same team, with its bots in the other order: who sits where is the rotation's."""
+        return TEAM.join(reversed(self.members))
+
 
 def readings(text: str) -> list[tuple[str, ...]]:
     """Return the ways to read a text: as a bot, and as a team of two.

@@ -232,9 +232,7 @@ def plan(spec: Spec, identity: Callable[[str], str], token: Callable[[], str]) -
     rules = _rules(spec)
     entrants = tuple(_entrant(text, spec.players, identity) for text in spec.bots)
     names = [entrant.name for entrant in entrants]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise SpecError(f"every entrant takes part once, but {min(twice)} is there twice")
+    _check_once(entrants)
     _check_count(spec, len(entrants))
     if spec.rated and spec.seed is not None:
         raise SpecError("a seed makes the deals known: what is rated has none", "rated")
@@ -282,6 +280,18 @@ def _owners(spec: Spec, roster: Sequence[str]) -> tuple[tuple[str, str], ...]:
         (bot, max(names & spec.owners.keys(), key=len, default="")) for bot, names in named.items()
     ]
     return tuple((bot, spec.owners[name]) for bot, name in found if name)
+
+
+def _check_once(entrants: Sequence[Entrant]) -> None:
+    """Refuse who is there twice: the seats of a team are of nobody's in particular."""
+    known: dict[tuple[str, ...], str] = {}
+    for entrant in entrants:
+        bots = tuple(sorted(entrant.members))
+        before = known.get(bots)
+        if before is not None:
+            again = "" if before == entrant.name else f", as {entrant.name} too"
+            raise SpecError(f"every entrant takes part once, but {before} is there twice{again}")
+        known[bots] = entrant.name
 
 
 def _digest(plan: Plan) -> str:
@@ -366,10 +376,11 @@ def _pairing(
     names: Sequence[str], entrants: Sequence[str], spec: Spec, identity: Callable[[str], str]
 ) -> tuple[int, ...]:
     table = sides(spec.players)
-    found = [_entrant(name, spec.players, identity).name for name in names]
-    unknown = [name for name in found if name not in entrants]
+    named = [_entrant(name, spec.players, identity) for name in names]
+    unknown = [one.name for one in named if not {one.name, one.turned} & {*entrants}]
     if unknown:
         raise SpecError(f"pairings: {unknown[0]} is none of the bots", "pairings")
+    found = [one.name if one.name in entrants else one.turned for one in named]
     if len(set(found)) != table or len(found) != table:
         problem = f"pairings: {table} different entrants meet at {spec.players} seats"
         raise SpecError(problem, "pairings")

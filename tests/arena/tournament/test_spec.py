@@ -102,3 +102,13 @@ def test_a_version_with_a_plus_is_no_team_by_accident(rules: str, players: int) 
         ("a@1.0+x", "b@2"),
         ("a@1", "b@1.0+x"),
     ]
+
+
+def test_a_team_is_the_same_whichever_of_its_bots_is_named_first() -> None:
+    pairings = [["b+a", "c"], ["c", "d"]]
+    made = plan(["a+b", "c", "d"], format="list", pairings=pairings, players=4)
+    assert made.pairings == ((0, 1), (1, 2))
+    with pytest.raises(SpecError, match="a@1\\+b@1 is there twice, as b@1\\+a@1 too"):
+        plan(["a+b", "c", "b+a"], players=4)
+    with pytest.raises(SpecError, match="2 different entrants meet"):
+        plan(["a+b", "c"], format="list", pairings=[["b+a", "a+b"]], players=4)
