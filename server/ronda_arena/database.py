@@ -99,6 +99,8 @@ class Folder:
         self._token = secrets.token_hex(16)
         self._holds = False
         self._engine: Engine | None = None
+        self.is_new = False
+        """Whether what is kept here was begun by this process."""
 
     def __enter__(self) -> Self:
         if self._claimed and (problem := one_name(self.state)):
@@ -106,8 +108,12 @@ class Folder:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _close(self) -> None:
         if self._engine is not None:
             self._engine.dispose()
+        self._engine = None
 
     @property
     def state(self) -> Path:
@@ -168,8 +174,17 @@ class Folder:
                     self._take(connection)
         except SQLAlchemyError as error:
             raise StoreError(f"{self.state} cannot be written: {words(error)}") from None
+        self.is_new = True
         if self._claimed:
             self._hold()
+
+    def discard(self) -> None:
+        """Take away what this process has begun to keep here: it cannot be done after all."""
+        assert self.is_new
+        self._close()
+        self._holds = self.is_new = False
+        for beside in ("", "-wal", "-shm"):
+            self.state.with_name(f"{self.state.name}{beside}").unlink(missing_ok=True)
 
     def _take(self, connection: Connection) -> None:
         """Be the one who writes; whoever was it before finds out when it would write again.

@@ -231,3 +231,20 @@ def test_a_server_is_not_asked_for_the_bots_of_a_directory_here(run: Run, tmp_pa
     refused = run("bots", "list", "--server", "127.0.0.1:1", "--bots-dir", str(tmp_path))
     assert refused.exit_code == 2
     assert "--bots-dir is for the bots of this machine" in refused.stderr
+
+
+def test_a_start_that_is_refused_leaves_nothing_that_refuses_the_right_command(
+    two: Path, run: Run, tmp_path: Path
+) -> None:
+    here = "--executor=in-process"
+    begun = ("tournament", "run", "--bots=mine,greedy", "--rules=arabic", "--blocks=1", "--seed=5")
+    refused = run(*begun, here, f"--out={tmp_path / 't'}", "--isolation=trusted")
+    assert refused.exit_code == 4
+    assert "runs in a process of its own" in refused.stderr
+    assert [path.name for path in (tmp_path / "t").iterdir()] == ["lock"]
+    right = run(*begun, here, f"--out={tmp_path / 't'}", "-o", "json")
+    assert right.exit_code == 0, right.stderr
+    ladder = ("ladder", "run", "--bots=mine,greedy", "--anchors=", "--rules=arabic", "--games=2")
+    refused = run(*ladder, here, f"--dir={tmp_path / 'l'}", "--isolation=trusted")
+    assert refused.exit_code == 4
+    assert run(*ladder, here, f"--dir={tmp_path / 'l'}").exit_code == 0

@@ -166,7 +166,15 @@ def test_a_polite_end_is_one_and_ctrl_c_names_the_command_that_goes_on(tmp_path:
     ("flags", "code", "problem"),
     [
         (("--rules=cafe",), 2, "rules was arabic and is now cafe"),
-        (("--anchors=random=19",), 2, "anchors was"),
+        (
+            ("--anchors=random=19",),
+            2,
+            "anchors were random@1.0.0=18 and are now random@1.0.0=19. Take",
+        ),
+        (("--hands=2", "--rules=cafe"), 2, "rules was arabic and is now cafe; hands was none"),
+        (("--rules=pagat", "--anchors=random,greedy"), 2, "rules was arabic and is now pagat. T"),
+        (("--rated", "--clock=2"), 2, "clock was none and is now 2; rated was off and is now on"),
+        (("--name=other",), 2, "name was ladder and is now other"),
         (("--owner=greedy",), 2, "BOT=OWNER"),
         (("--owner=greedy@1.0.0=ann",), 2, "all versions of a bot have one owner"),
         (("--owner=gredy=ann",), 2, "no bot 'gredy' is installed; did you mean greedy?"),
@@ -189,15 +197,26 @@ def test_another_ladder_in_its_place_is_refused(
         (("--anchors=nobody=3",), 2, "no bot 'nobody'"),
         (("--players=3", "--rules=arabic"), 2, "--players"),
         (("--clock=x",), 4, "clock"),
-        (("--bots=greedy", "--anchors="), 4, "1 bots are there"),
+        (("--bots=greedy", "--anchors="), 4, "1 bot is there"),
+        (("--rated", "--isolation=trusted"), 4, "leave the isolation out"),
+        (("--release=greedy@1.0.0",), 4, "is not in quarantine"),
     ],
 )
-def test_what_cannot_be_played_is_said(
+def test_what_cannot_be_played_is_said_and_the_right_command_can_be_given_there(
     run: Run, tmp_path: Path, flags: tuple[str, ...], code: int, problem: str
 ) -> None:
     result = play(run, tmp_path / "l", HERE, "--games=2", *flags)
     assert result.exit_code == code
     assert problem in result.stderr
+    assert not list((tmp_path / "l").glob("ladder.db*"))
+    if "--release=greedy@1.0.0" in flags:
+        right = ("--rules=arabic", "--bots=greedy", HERE, "--games=2")
+        assert play(run, tmp_path / "l", *right).exit_code == 0
+
+
+def test_only_what_is_written_is_held_against_what_was_begun(small: Path, run: Run) -> None:
+    for flags in ((), ("--rules=arabic",), ("--players=2", "--anchors=random=18")):
+        assert play(run, small, HERE, "--games=60", *flags).exit_code == 0
 
 
 def test_a_bot_that_is_named_and_may_not_play_is_refused_before_anything_is_made(

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import click
 
-from ronda_cli import options, places, wishes
+from ronda_cli import options, places, text, wishes
 from ronda_cli import output as out
+from ronda_cli.ladder_begin import DECIDED, Wish, taken_up
 from ronda_cli.output import ExitCode, Failure, Interrupted, TerminatedError
 
 if TYPE_CHECKING:
-    from ronda_arena.ladder.plan import LadderPlan
     from ronda_arena.ladder.standings import Ladder
+    from ronda_arena.ladder.store import Store
     from ronda_arena.tournament.spec import Isolation
     from ronda_bots.registry import Registry
 
 _ANCHORS: Final = "random,greedy,careful"
-_DECIDED: Final = (
-    "rules",
-    "players",
-    "target",
-    "hands",
-    "clock",
-    "isolation",
-    "rated",
-    "anchors",
-    "name",
-)
-"""Options that a ladder keeps for as long as it lives."""
 
 
 @click.command()
@@ -114,78 +104,127 @@ def run(
     SIGTERM end it, and so may anything else: the same command on the same folder goes on, and
     --dir alone does too. `ronda ladder show DIR` tells how it stands, also meanwhile.
     """
-    from ronda_arena.database import StoreError, UnreadableError  # noqa: PLC0415 -- not for `--help`
-    from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
-    from ronda_arena.isolation import IsolationError  # noqa: PLC0415 -- not for `--help`
-    from ronda_arena.ladder import begin, store  # noqa: PLC0415 -- not for `--help`
-    from ronda_arena.ladder.plan import LadderError, made  # noqa: PLC0415 -- not for `--help`
-    from ronda_arena.ladder.run import Run  # noqa: PLC0415 -- not for `--help`
-    from ronda_arena.tournament.executors import ExecutorError  # noqa: PLC0415 -- not for `--help`
     from ronda_cli.local import find_bots  # noqa: PLC0415 -- not for `--help`
-    from ronda_cli.stage import restoring  # noqa: PLC0415 -- not for `--help`
 
     where = places.place_of(executor, workers, scheduler)
-    table = wishes.wished(rules, players, target, hands)
+    wishes.wished(rules, players, target, hands)
+    wish = Wish(
+        rules,
+        players,
+        target,
+        hands,
+        clock,
+        cast("Isolation", isolation),  # click has checked the choice
+        rated,
+        name,
+        tuple(_listed(anchors)),
+        frozenset(wishes.given(tuple(DECIDED))),
+    )
     again = out.command(
         *("ronda", "ladder", "run", "--dir", folder, *_again(bots, owners)),
         *(*where.words, *options.bots_dir_again()),
     )
+    looks = _Looks(bots_dir)
+    wanted = _listed(bots or "")
+    find_bots([*wanted, *owners], looks.first)  # who is not there is told
+    asked = _Asked(
+        Path(folder), wish, wanted, owners, release, games, look_every, stall, where, looks, again
+    )
+    _play(asked)
 
-    def find() -> Registry:
-        with out.aside():
-            return discover(home=bots_dir)
 
-    registry = find()
-    find_bots([*_listed(bots or ""), *owners], registry)  # who is not there is told
-    looks = iter([registry])
+class _Asked(NamedTuple):
+    """What is to be run."""
 
-    def plan() -> LadderPlan:
-        return made(
-            name,
-            table,
-            clock=clock,
-            isolation=cast("Isolation", isolation),  # click has checked the choice
-            rated=rated,
-            anchors=_listed(anchors),
-            identity=lambda wanted: _identity(wanted, registry),
-        )
+    folder: Path
+    wish: Wish
+    bots: Sequence[str]
+    owners: Mapping[str, str]
+    release: Sequence[str]
+    games: int | None
+    look_every: float
+    stall: float
+    where: places.Place
+    looks: _Looks
+    again: str
+    """The command that goes on, once there is something to go on with."""
 
-    progress = _Progress(games)
+
+def _play(asked: _Asked) -> None:
+    """Take up the ladder of the folder and play it."""
+    from ronda_arena.database import StoreError, UnreadableError  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.isolation import IsolationError  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.ladder import store  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.ladder.plan import LadderError  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.tournament.executors import ExecutorError  # noqa: PLC0415 -- not for `--help`
+    from ronda_cli.stage import restoring  # noqa: PLC0415 -- not for `--help`
+
     try:
-        with restoring(), store.claim(Path(folder)) as held:
-            kept = begin.kept(held, plan, given=bool(wishes.given(_DECIDED)))
+        with restoring(), store.claim(asked.folder) as held:
+            kept = taken_up(held, asked.wish, asked.looks.first)
             try:
-                played = Run(
-                    kept,
-                    lambda: next(looks, None) or find(),
-                    wanted=_listed(bots or ""),
-                    owners=owners,
-                    tell=progress.step,
-                    look_every=look_every,
-                    patience=stall,
-                )
-                for one in release:
-                    played.release(one)
-                with out.aside():
-                    played.play(where.make, games)
-            except TerminatedError:
-                progress.close()
-                out.note(f"stopped; go on with: {again}")
-                return
-            except KeyboardInterrupt:
-                progress.close()
-                raise Interrupted(again) from None
-            finally:
-                progress.close()
-            shown = out.command("ronda", "ladder", "show", folder)
-            out.note(f"{played.ladder.games} games; see how it stands: {shown}")
+                _play_on(kept, asked)
+            except (LadderError, IsolationError):
+                if held.is_new and not kept.blocks:  # so that the right command is not another one
+                    held.discard()
+                raise
     except UnreadableError as problem:
         raise Failure(str(problem), ExitCode.USAGE) from None
     except (StoreError, ExecutorError) as problem:
-        raise Failure(f"{problem}; go on with: {again}", ExitCode.UNREACHABLE) from None
+        raise Failure(f"{problem}; go on with: {asked.again}", ExitCode.UNREACHABLE) from None
     except (LadderError, IsolationError) as problem:
-        another = isinstance(problem, begin.AnotherLadderError)
-        raise Failure(str(problem), ExitCode.USAGE if another else ExitCode.REFUSED) from None
+        raise Failure(str(problem), ExitCode.REFUSED) from None
+
+
+def _play_on(kept: Store, asked: _Asked) -> None:
+    """Play a ladder until it is ended."""
+    from ronda_arena.ladder.run import Run  # noqa: PLC0415 -- not for `--help`
+
+    progress = _Progress(asked.games)
+    try:
+        played = Run(
+            kept,
+            asked.looks,
+            wanted=asked.bots,
+            owners=asked.owners,
+            tell=progress.step,
+            look_every=asked.look_every,
+            patience=asked.stall,
+        )
+        for one in asked.release:
+            played.release(one)
+        with out.aside():
+            played.play(asked.where.make, asked.games)
+    except TerminatedError:
+        progress.close()
+        out.note(f"stopped; go on with: {asked.again}")
+        return
+    except KeyboardInterrupt:
+        progress.close()
+        raise Interrupted(asked.again) from None
+    finally:
+        progress.close()
+    shown = out.command("ronda", "ladder", "show", str(asked.folder))
+    out.note(f"{text.counted(played.ladder.games, 'game')}; see how it stands: {shown}")
+
+
+class _Looks:
+    """Looks who is installed; what was seen first counts for the first time it is asked."""
+
+    def __init__(self, home: Path | None) -> None:
+        self._home = home
+        self.first = self._look()
+        self._seen: Registry | None = self.first
+
+    def __call__(self) -> Registry:
+        seen, self._seen = self._seen, None
+        return seen or self._look()
+
+    def _look(self) -> Registry:
+        from ronda_arena.discovery import discover  # noqa: PLC0415 -- not for `--help`
+
+        with out.aside():
+            return discover(home=self._home)
 
 
 class _Progress:
@@ -203,12 +242,6 @@ class _Progress:
     def close(self) -> None:
         """Take the line away."""
         self._shown.close()
-
-
-def _identity(name: str, registry: Registry) -> str:
-    from ronda_cli.local import find_bots  # noqa: PLC0415 -- not for `--help`
-
-    return find_bots([name], registry)[0].identity
 
 
 def _listed(names: str) -> list[str]:

@@ -116,6 +116,10 @@ def _here(
                 if not played.ledger.over:
                     with out.aside(), where.make(kept.contract, registry) as place:
                         played.play(place)
+            except IsolationError:
+                if held.is_new and not played.standing.games:  # the right command is another one
+                    held.discard()
+                raise
             except KeyboardInterrupt as end:
                 told.close()
                 deliver(kept, played, held.path)

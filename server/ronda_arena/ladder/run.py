@@ -235,7 +235,8 @@ class Run:
             ladder.take(fact)
         self._tell(ladder)
         if len(there) < ladder.plan.seats:
-            raise LadderError(f"{len(there)} bots are there, and a table needs {ladder.plan.seats}")
+            many = "1 bot is" if len(there) == 1 else f"{len(there)} bots are"
+            raise LadderError(f"{many} there, and a table needs {ladder.plan.seats}")
         return Registry(tuple(map(registry.find, there)), ())
 
     def _changed(self, registry: Registry) -> bool:

@@ -59,6 +59,14 @@ class Store:
     def __repr__(self) -> str:
         return f"<Store of {self.plan.id}>"
 
+    @property
+    def blocks(self) -> int:
+        """How many blocks are over."""
+        kind = schema.fact.c.kind
+        with _told("read"), self._engine.connect() as connection:
+            asked = select(func.count()).where(kind == "over")
+            return int(connection.execute(asked).scalar_one())
+
     def next_block(self, ahead: int) -> str:
         """Return the id of a block that nobody sits at: the oldest that `ahead` others leave."""
         if len(self._promised) <= max(ahead, AHEAD // 2):

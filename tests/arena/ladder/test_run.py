@@ -234,7 +234,7 @@ def test_a_ladder_whose_bots_may_not_meet_says_so(store: Store) -> None:
     owned = dict.fromkeys(("random", "greedy", "careful"), "ann")
     with pytest.raises(LadderError, match="no 2 bots of different owners"):
         run(store, owners=owned).play(Here, 10)
-    with pytest.raises(LadderError, match="1 bots are there"):
+    with pytest.raises(LadderError, match="1 bot is there"):
         run(store, registry([RANDOM])).play(Here, 10)
     with pytest.raises(LadderError, match="is not in quarantine"):
         run(store).release(GREEDY.identity)
