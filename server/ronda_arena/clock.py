@@ -33,6 +33,11 @@ class Clock:
             raise ValueError("a clock is seconds a decision, such as 0.5, or with a bank, 0.5+10")
         return cls(float(found[1]), float(found[2] or 0))
 
+    def __str__(self) -> str:
+        """As it is written: ``0.5`` or ``0.5+10``."""
+        bank = f"+{self.bank:g}" if self.bank else ""
+        return f"{self.per_decision:g}{bank}"
+
     def to_json(self) -> dict[str, float]:
         """Return it as records say it."""
         bank = {"bank": self.bank} if self.bank else {}

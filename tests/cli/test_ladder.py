@@ -173,7 +173,7 @@ def test_a_polite_end_is_one_and_ctrl_c_names_the_command_that_goes_on(tmp_path:
         ),
         (("--hands=2", "--rules=cafe"), 2, "rules was arabic and is now cafe; hands was none"),
         (("--rules=pagat", "--anchors=random,greedy"), 2, "rules was arabic and is now pagat. T"),
-        (("--rated", "--clock=2"), 2, "clock was none and is now 2; rated was off and is now on"),
+        (("--rated", "--clock=2"), 2, "clock was 0.5+10 and is now 2; rated was off"),
         (("--name=other",), 2, "name was ladder and is now other"),
         (("--owner=greedy",), 2, "BOT=OWNER"),
         (("--owner=greedy@1.0.0=ann",), 2, "all versions of a bot have one owner"),

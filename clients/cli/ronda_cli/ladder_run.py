@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import click
 
-from ronda_cli import options, places, text, wishes
+from ronda_cli import ladder_begin, options, places, text, wishes
 from ronda_cli import output as out
 from ronda_cli.ladder_begin import DECIDED, Wish, taken_up
 from ronda_cli.output import ExitCode, Failure, Interrupted, TerminatedError
 
 if TYPE_CHECKING:
+    from ronda_arena.ladder.plan import LadderPlan
     from ronda_arena.ladder.standings import Ladder
     from ronda_arena.ladder.store import Store
     from ronda_arena.tournament.spec import Isolation
+    from ronda_arena.tournament.tasks import Task
     from ronda_bots.registry import Registry
 
 _ANCHORS: Final = "random,greedy,careful"
@@ -48,7 +51,12 @@ _ANCHORS: Final = "random,greedy,careful"
 )
 @wishes.owners("Bots of one owner never meet.")
 @click.option("--name", default="ladder", show_default=True, help="The ladder's id.")
-@click.option("--clock", metavar="SECONDS[+BANK]", help="Time for a decision, and a bank a match.")
+@click.option(
+    "--clock",
+    metavar="SECONDS[+BANK]",
+    help="Time for a decision, and a bank a match; none: without, for trusted bots"
+    "  [default: 0.5+10]",
+)
 @click.option(
     "--isolation",
     type=click.Choice(["auto", "trusted", "process", "sandbox"]),
@@ -106,14 +114,14 @@ def run(
     """
     from ronda_cli.local import find_bots  # noqa: PLC0415 -- not for `--help`
 
-    where = places.place_of(executor, workers, scheduler)
+    where = places.place_of(executor, workers, scheduler, stall)
     wishes.wished(rules, players, target, hands)
     wish = Wish(
         rules,
         players,
         target,
         hands,
-        clock,
+        ladder_begin.clock_of(clock, isolation),
         cast("Isolation", isolation),  # click has checked the choice
         rated,
         name,
@@ -190,6 +198,7 @@ def _play_on(kept: Store, asked: _Asked) -> None:
             tell=progress.step,
             look_every=asked.look_every,
             patience=asked.stall,
+            stalled=lambda tasks: _stalled(kept.plan, played.ladder, tasks, asked),
         )
         for one in asked.release:
             played.release(one)
@@ -206,6 +215,14 @@ def _play_on(kept: Store, asked: _Asked) -> None:
         progress.close()
     shown = out.command("ronda", "ladder", "show", str(asked.folder))
     out.note(f"{text.counted(played.ladder.games, 'game')}; see how it stands: {shown}")
+
+
+def _stalled(plan: LadderPlan, ladder: Ladder, tasks: Sequence[Task], asked: _Asked) -> None:
+    """Tell who is waited for, and end: what hangs would not let it end in another way."""
+    games = [[ladder.bots[at].identity for at in task.entrants] for task in tasks]
+    words = ladder_begin.stalled(plan, games, asked.stall)
+    out.fail(f"{words}; go on with: {asked.again}")
+    os._exit(ExitCode.UNREACHABLE)
 
 
 class _Looks:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
+_PATIENCE_SECONDS: Final = 600.0
+"""For a scheduler of Dask that does not answer."""
 _EXECUTORS: Final = ("in-process", "local", "dask")
 
 _OPTIONS: Final = (
@@ -44,10 +46,13 @@ def asked(command: _F) -> _F:
 class Place:
     """Where the games are played, as the flags say it."""
 
-    def __init__(self, kind: str, workers: int, scheduler: str, words: list[str]) -> None:
+    def __init__(
+        self, kind: str, workers: int, scheduler: str, patience: float, words: list[str]
+    ) -> None:
         self._kind = kind
         self._workers = workers
         self._scheduler = scheduler
+        self._patience = patience
         self.words = words
         """The same as flags, for the command that goes on."""
 
@@ -62,13 +67,19 @@ class Place:
                 from ronda_arena.tournament.executors.dask import Dask  # noqa: PLC0415 -- an extra
             except ImportError as missing:
                 raise Failure(str(missing), ExitCode.USAGE) from None
-            return Dask(self._scheduler, contract, registry, note=out.note)
+            return Dask(self._scheduler, contract, registry, patience=self._patience, note=out.note)
         from ronda_arena.tournament.executors.processes import Processes  # noqa: PLC0415 -- where asked
 
         return Processes(contract, registry, self._workers)
 
 
-def place_of(executor: str | None, workers: int | None, scheduler: str | None) -> Place:
+def place_of(
+    executor: str | None, workers: int | None, scheduler: str | None, stall: float
+) -> Place:
+    """Return where games are played, or say which flags exclude each other.
+
+    `stall`: seconds without a game after which nothing is waited for, a scheduler neither.
+    """
     words = [
         f"--{name}={value}"
         for name, value in (("executor", executor), ("workers", workers), ("scheduler", scheduler))
@@ -87,4 +98,4 @@ def place_of(executor: str | None, workers: int | None, scheduler: str | None) -
     count = workers or len(os.sched_getaffinity(0))
     if executor is None:
         executor = "local" if count > 1 else "in-process"
-    return Place(executor, count, scheduler or "", words)
+    return Place(executor, count, scheduler or "", min(stall, _PATIENCE_SECONDS), words)

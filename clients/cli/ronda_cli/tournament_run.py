@@ -70,7 +70,7 @@ def run(
     from ronda_arena.tournament.files import STATE  # noqa: PLC0415 -- not for `--help`
     from ronda_cli.tournament_begin import checked  # noqa: PLC0415 -- not for `--help`
 
-    where = places.place_of(executor, workers, scheduler)
+    where = places.place_of(executor, workers, scheduler, stall)
     kept_there = folder if (Path(folder) / STATE).exists() else ""
     more = tournament_wishes.more_blocks(spec, asked) if kept_there else None
     wanted = None if more else tournament_wishes.wanted(spec, asked, kept_there)

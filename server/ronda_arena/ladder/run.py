@@ -10,7 +10,7 @@ import faulthandler
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import Final, Self
 
 from ronda_arena.code import code
@@ -23,6 +23,7 @@ from ronda_arena.tournament.codes import noted
 from ronda_arena.tournament.executors import Executor, ExecutorError
 from ronda_arena.tournament.results import Game
 from ronda_arena.tournament.tasks import Contract, Played, Task
+from ronda_arena.tournament.watch import Watch
 from ronda_bots.registry import Registry
 
 LOOK_EVERY: Final = 60.0
@@ -34,11 +35,15 @@ LEAST: Final = 4
 MOST_LOST: Final = 20
 """Blocks in a row that are lost by no fault of a bot, before the machine is taken to be unfit."""
 
+_GRACE_SECONDS: Final = 5.0
+"""For who is told that it hangs, before what every thread does is printed."""
 _STDERR: Final = 2
 """The descriptor: where what a hanging process says goes, whatever has become of `sys.stderr`."""
 
 Make = Callable[[Contract, Registry], Executor]
 Tell = Callable[[Ladder], None]
+Stalled = Callable[[Sequence[Task]], None]
+"""Called in a thread of its own with the games that are under way, the first begun first."""
 
 
 class _Playing:
@@ -67,14 +72,16 @@ class Run:
         look_every: float = LOOK_EVERY,
         at_once: int = pairing.AT_ONCE,
         patience: float | None = None,
+        stalled: Stalled = lambda _: None,
     ) -> None:
         """Read how it stands, and end what was being played when the one before was ended.
 
         `find` says who is installed, and is asked again every `look_every` seconds. `wanted` are
         the names that play; empty: all. `owners` are by name; who has none owns itself. `tell` is
         called when something has been written down, `told` of each bot what every block that is
-        over did to it, those of the log first. Where no game ends for `patience` seconds, something
-        of ours hangs: what every thread does is printed, and the process ends.
+        over did to it, those of the log first. Where no game ends for `patience` seconds, `stalled`
+        is told what is waited for. If it does not end the process, or cannot be called, that
+        happens a moment later: what every thread does is printed then.
         """
         self._store = store
         self._find = find
@@ -86,6 +93,9 @@ class Run:
         self._look_every = look_every
         self._at_once = at_once
         self._patience = patience
+        self._stalled = stalled
+        self._watch: Watch | None = None
+        self._under_way: dict[tuple[str, int], Task] = {}
         self._playing: dict[str, _Playing] = {}
         self._lost_in_row = 0
         self._looked = 0.0
@@ -108,20 +118,20 @@ class Run:
 
         `LadderError` where nobody is there to play: it may be called again when there is.
         """
-        try:
-            while not self._enough(games):
-                registry = self._look(self._find())
-                feed = _Feed(self, games)
-                with make(self._contract(registry), registry) as executor:
-                    while not (self._enough(games) or feed.stale):
-                        before = self.ladder.pool.seated
-                        self._play(executor, feed)
-                        if self.ladder.pool.seated == before and not feed.stale:
-                            raise LadderError(self._nobody())
-        finally:
-            faulthandler.cancel_dump_traceback_later()
+        while not self._enough(games):
+            registry = self._look(self._find())
+            feed = _Feed(self, games)
+            with ExitStack() as stack:
+                executor = stack.enter_context(make(self._contract(registry), registry))
+                self._begin_to_wait(stack)
+                while not (self._enough(games) or feed.stale):
+                    before = self.ladder.pool.seated
+                    self._play(executor, feed)
+                    if self.ladder.pool.seated == before and not feed.stale:
+                        raise LadderError(self._nobody())
 
     def _play(self, executor: Executor, feed: _Feed) -> None:
+        self._under_way.clear()
         self._wait()
         with closing(executor.play(feed)) as results:
             for some in results:
@@ -139,6 +149,7 @@ class Run:
         for one in some:
             assert one.task.deal is not None
             block = one.task.deal.id
+            self._under_way.pop((block, one.task.rotation), None)
             playing = self._playing.get(block)
             if playing is None or block in lost:
                 continue  # another of its games was lost, and with it the block
@@ -197,9 +208,12 @@ class Run:
             tasks += [Task(0, one.entrants, turn, deal=deal) for turn in range(plan.games)]
         return tasks
 
-    def awaits(self, task: Task) -> bool:
-        """Say whether a game still counts: none of its block was lost."""
-        return task.deal is not None and task.deal.id in self._playing
+    def gives(self, task: Task) -> bool:
+        """Say whether a game still counts, none of its block being lost: it is played then."""
+        if task.deal is None or task.deal.id not in self._playing:
+            return False
+        self._under_way[task.deal.id, task.rotation] = task
+        return True
 
     def _enough(self, games: int | None, *, ahead: bool = False) -> bool:
         if games is None:
@@ -271,9 +285,18 @@ class Run:
             " install another, or release one"
         )
 
-    def _wait(self) -> None:
+    def _begin_to_wait(self, stack: ExitStack) -> None:
+        """Notice from now on, until the stack is closed, where no game ends any more."""
         if self._patience is not None:
-            faulthandler.dump_traceback_later(self._patience, exit=True, file=_STDERR)
+            stack.callback(faulthandler.cancel_dump_traceback_later)
+            watch = Watch(self._patience, lambda: self._stalled([*self._under_way.values()]))
+            self._watch = stack.enter_context(watch)
+
+    def _wait(self) -> None:
+        if self._patience is not None and self._watch is not None:
+            self._watch.heard()
+            last = self._patience + _GRACE_SECONDS
+            faulthandler.dump_traceback_later(last, exit=True, file=_STDERR)
 
 
 _NOTHING: Final = ("", "")
@@ -304,7 +327,7 @@ class _Feed:
         while True:
             while self._left:
                 task = self._left.popleft()
-                if self._run.awaits(task):
+                if self._run.gives(task):
                     return task
             if self._batch:  # so that the next one goes to another worker
                 self._batch = False

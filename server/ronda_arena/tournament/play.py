@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from ronda_arena.advice import about_fault
 from ronda_arena.clock import Clock
+from ronda_arena.customs import is_quick
 from ronda_arena.fault import BotFaultError
 from ronda_arena.isolation import IsolationError, Level, WorkerLostError
 from ronda_arena.seating import InProcess, Isolated, Seating
@@ -158,15 +159,16 @@ class _News:
 def seating(plan: Plan, bots: Sequence[BotInfo]) -> Iterator[Seating]:
     """Yield what seats the bots of a plan.
 
-    `auto` keeps ronda's own in this process where nothing is timed or rated, and everybody else's
-    in a sandbox, or on a machine that has none as processes. What is asked for by name is not done
-    by less, and what is rated is always in a sandbox.
+    `auto` keeps ronda's own in this process where nothing is rated, of those on a clock only the
+    quick ones, and everybody else's in a sandbox, or on a machine that has none as processes. What
+    is asked for by name is not done by less, and what is rated is always in a sandbox.
     """
     auto = plan.isolation == "auto"
 
     def ours(info: BotInfo) -> bool:
         here = info.bot_class is not None and info.distribution == OURS
-        return auto and here and plan.clock is None and not plan.rated
+        timely = plan.clock is None or is_quick(info)
+        return auto and here and timely and not plan.rated
 
     if plan.rated and plan.isolation in ("trusted", "process"):
         raise IsolationError("what is rated runs in a sandbox: leave the isolation out")
