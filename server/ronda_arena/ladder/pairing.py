@@ -38,17 +38,20 @@ _Weights = npt.NDArray[np.float64]
 
 
 def next_pairing(
-    ladder: Ladder, secret: bytes, at_once: int = AT_ONCE
+    ladder: Ladder, secret: bytes, at_once: int = AT_ONCE, resting: _Mask | None = None
 ) -> tuple[tuple[int, ...], str] | None:
     """Return who plays the next block, and the block in whose place it is, if any.
 
-    None where nobody can be seated now. What is known to everybody says nothing of the draw.
+    Those who are `resting` are not seated. None where nobody can be seated now. What is known to
+    everybody says nothing of the draw.
     """
     pool = ladder.pool
     for block, entrants in ladder.lost:
+        if resting is not None and resting[list(entrants)].any():
+            continue
         if all(ladder.bots[bot].enabled and pool.playing[bot] < at_once for bot in entrants):
             return entrants, block
-    chosen = choose(pool, ladder.plan.seats, draw(secret, pool.seated), at_once)
+    chosen = choose(pool, ladder.plan.seats, draw(secret, pool.seated), at_once, resting)
     return None if chosen is None else (chosen, "")
 
 
@@ -59,10 +62,16 @@ def draw(secret: bytes, number: int) -> random.Random:
 
 
 def choose(
-    pool: Pool, seats: int, chance: random.Random, at_once: int = AT_ONCE
+    pool: Pool,
+    seats: int,
+    chance: random.Random,
+    at_once: int = AT_ONCE,
+    resting: _Mask | None = None,
 ) -> tuple[int, ...] | None:
     """Return who sits at the next table, in order; None where nobody can be seated now."""
     free = pool.enabled[: pool.count] & (pool.playing[: pool.count] < at_once)
+    if resting is not None:
+        free &= ~resting
     if int(free.sum()) < seats:
         return None
     extra = chance.random() < _EXTRA

@@ -19,6 +19,7 @@ from ronda_arena.ladder.facts import End, Joined, Left, Over, Released, Seated, 
 from ronda_arena.ladder.plan import MOST_BOTS, LadderError
 from ronda_arena.ladder.standings import Change, Ladder
 from ronda_arena.ladder.store import Store
+from ronda_arena.ladder.tempo import Tempo
 from ronda_arena.tournament.codes import noted
 from ronda_arena.tournament.executors import Executor, ExecutorError
 from ronda_arena.tournament.results import Game
@@ -49,8 +50,12 @@ Stalled = Callable[[Sequence[Task]], None]
 class _Playing:
     """A block that is being played: what came of its games so far."""
 
-    def __init__(self, entrants: tuple[int, ...]) -> None:
+    def __init__(self, entrants: tuple[int, ...], *, alone: bool) -> None:
         self.entrants = entrants
+        self.alone = alone
+        """It has a bot that takes long, or may."""
+        self.later: deque[Task] = deque()
+        """Its games that are played one after the other."""
         self.games: dict[int, Game] = {}
         self.records: dict[int, str] = {}
 
@@ -97,6 +102,9 @@ class Run:
         self._watch: Watch | None = None
         self._under_way: dict[tuple[str, int], Task] = {}
         self._playing: dict[str, _Playing] = {}
+        self._tempo = Tempo()
+        self.ready: deque[Task] = deque()
+        """Games that can be played now."""
         self._lost_in_row = 0
         self._looked = 0.0
         self.ladder = Ladder(store.plan, told)
@@ -124,18 +132,22 @@ class Run:
             with ExitStack() as stack:
                 executor = stack.enter_context(make(self._contract(registry), registry))
                 self._begin_to_wait(stack)
-                while not (self._enough(games) or feed.stale):
-                    before = self.ladder.pool.seated
+                while not self._enough(games) and (self._playing or not feed.stale):
+                    before = feed.given
                     self._play(executor, feed)
-                    if self.ladder.pool.seated == before and not feed.stale:
+                    if feed.given == before:
+                        if feed.stale:
+                            break
                         raise LadderError(self._nobody())
 
     def _play(self, executor: Executor, feed: _Feed) -> None:
         self._under_way.clear()
         self._wait()
+        self._tempo.width = executor.width
         with closing(executor.play(feed)) as results:
             for some in results:
                 self._wait()
+                self._tempo.width = executor.width
                 self._take(some)
                 self._tell(self.ladder)
                 if self._clock() - self._looked >= self._look_every and not feed.stale:
@@ -151,6 +163,8 @@ class Run:
             block = one.task.deal.id
             self._under_way.pop((block, one.task.rotation), None)
             playing = self._playing.get(block)
+            names = [self.ladder.bots[at].identity for at in one.task.entrants]
+            self._tempo.take(one.task.entrants, names, one)
             if playing is None or block in lost:
                 continue  # another of its games was lost, and with it the block
             if one.game is None:
@@ -159,10 +173,13 @@ class Run:
             assert one.record is not None
             playing.games[one.task.rotation] = one.game
             playing.records[one.task.rotation] = one.record
+            if playing.later:
+                self.ready.append(playing.later.popleft())
             if len(playing.games) == self.ladder.plan.games:
                 games = tuple(game for _, game in sorted(playing.games.items()))
                 over.append(Over(block, games, self._now()))
                 records[block] = [line for _, line in sorted(playing.records.items())]
+        self._tempo.judge(self.ladder.pool)
         voids = [Void(block, why, self._now()) for block, why in lost.items()]
         if not over and not voids:
             return
@@ -185,14 +202,17 @@ class Run:
         for fact in facts:
             self.ladder.take(fact)
 
-    def seat(self, games: int | None) -> list[Task]:
-        """Decide who plays the next blocks, write it down, and return their games."""
+    def seat(self, games: int | None) -> None:
+        """Decide who plays the next blocks, write it down, and have their games ready.
+
+        Those of a block with a bot that takes long, or may, are played one after the other.
+        """
         plan, ladder = self.ladder.plan, self.ladder
         seated: list[Seated] = []
         # Where there is little room a part of it is left to the other workers.
         batch = min(BATCH, max(LEAST, ladder.pool.room(plan.seats, self._at_once) // 3))
         while len(seated) < batch and not self._enough(games, ahead=True):
-            found = pairing.next_pairing(ladder, self._store.secret, self._at_once)
+            found = self._next_pairing(seated)
             if found is None:
                 break
             entrants, again = found
@@ -200,13 +220,28 @@ class Run:
             ladder.take(one)
             seated.append(one)
         if not seated:
-            return []
-        deals = self._store.seat(seated)
-        tasks = []
-        for one, deal in zip(seated, deals, strict=True):
-            self._playing[one.block] = _Playing(one.entrants)
-            tasks += [Task(0, one.entrants, turn, deal=deal) for turn in range(plan.games)]
-        return tasks
+            return
+        for one, deal in zip(seated, self._store.seat(seated), strict=True):
+            alone = self._tempo.may_be_slow(one.entrants)
+            playing = self._playing[one.block] = _Playing(one.entrants, alone=alone)
+            turns = range(plan.games)
+            tasks = [Task(0, one.entrants, turn, deal=deal, alone=alone) for turn in turns]
+            (playing.later if alone else self.ready).extend(tasks)
+            if alone:
+                self.ready.append(playing.later.popleft())
+
+    def _next_pairing(self, seated: Sequence[Seated]) -> tuple[tuple[int, ...], str] | None:
+        """Return who plays next beside those that were just seated, and in the place of which."""
+        ladder, tempo = self.ladder, self._tempo
+        slow = sum(playing.alone for playing in self._playing.values())
+        slow += sum(tempo.may_be_slow(one.entrants) for one in seated)
+        resting = tempo.resting(ladder.pool, slow)
+        found = pairing.next_pairing(ladder, self._store.secret, self._at_once, resting)
+        if found is None and not ladder.open:
+            tempo.forgive()
+            resting = tempo.resting(ladder.pool, slow)
+            found = pairing.next_pairing(ladder, self._store.secret, self._at_once, resting)
+        return found
 
     def gives(self, task: Task) -> bool:
         """Say whether a game still counts, none of its block being lost: it is played then."""
@@ -316,25 +351,27 @@ class _Feed:
     def __init__(self, run: Run, games: int | None) -> None:
         self._run = run
         self._games = games
-        self._left: deque[Task] = deque()
         self._batch = False
         self.stale = False
+        self.given = 0
+        """Games that were given so far."""
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> Task:
         while True:
-            while self._left:
-                task = self._left.popleft()
+            while self._run.ready:
+                task = self._run.ready.popleft()
                 if self._run.gives(task):
+                    self.given += 1
                     return task
             if self._batch:  # so that the next one goes to another worker
                 self._batch = False
                 raise StopIteration
             if self.stale:
                 raise StopIteration
-            self._left.extend(self._run.seat(self._games))
-            if not self._left:
+            self._run.seat(self._games)
+            if not self._run.ready:
                 raise StopIteration
             self._batch = True

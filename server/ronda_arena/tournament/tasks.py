@@ -49,6 +49,8 @@ class Task(NamedTuple):
     """How often it was begun and lost by no fault of a bot."""
     deal: Deal | None = None
     """None: the block is dealt from the secret of the contract."""
+    alone: bool = False
+    """It may take long: nothing is to wait behind it."""
 
 
 class Thought(NamedTuple):

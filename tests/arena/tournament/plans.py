@@ -60,6 +60,8 @@ def by_chance(pairing: tuple[int, ...], random_: random.Random, drawn: float) ->
 class Scripted:
     """An executor that plays real games in an order of its own, loses some, and may die."""
 
+    width = 2
+
     def __init__(
         self,
         contract: Contract,

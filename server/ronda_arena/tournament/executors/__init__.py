@@ -19,6 +19,10 @@ class ExecutorError(Exception):
 class Executor(Protocol):
     """Plays the games of one contract, for as long as it is entered."""
 
+    @property
+    def width(self) -> int:
+        """How many games it plays at the same time, at least one."""
+
     def __enter__(self) -> Self: ...
 
     def __exit__(
@@ -34,6 +38,7 @@ class Executor(Protocol):
 
         Tasks are taken as there is room for them and never far ahead, so an endless iterator is
         as good as a short one; closing the generator gives up what is being played. Every task is
-        yielded exactly once: as a game, or as lost when the worker that had it is gone.
+        yielded exactly once: as a game, or as lost when the worker that had it is gone. Who plays a
+        task that is `alone` is given no other before that is over.
         `ExecutorError` where no worker can be had any more.
         """

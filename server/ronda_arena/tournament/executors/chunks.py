@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from ronda_arena.tournament.executors import ExecutorError
-from ronda_arena.tournament.tasks import Played
+from ronda_arena.tournament.tasks import Played, Task
 
 _MOST: Final = 512
 """Tasks of a chunk: one must fit into the buffer of a socket, so that nobody waits to send it."""
@@ -32,6 +32,41 @@ class Pace:
         fits = self.seconds * tasks / max(seconds, 1e-6)
         wanted = (self._size + min(fits, self._size * _GROWTH)) / 2
         self._size = max(1, min(_MOST, round(wanted)))
+
+
+class Chunks:
+    """Tasks by the chunk, as there is room for them; one that is `alone` is a chunk of its own."""
+
+    def __init__(self, tasks: Iterator[Task]) -> None:
+        self._tasks = tasks
+        self._next: Task | None = None
+
+    def take(self, most: int) -> tuple[Task, ...]:
+        """Return the next ones, so many at most; none where there are none just now.
+
+        Where tasks end and then go on, a chunk ends, so that the next may go to somebody else.
+        """
+        chunk: list[Task] = []
+        ends = 0
+        while len(chunk) < most:
+            task, self._next = self._next or next(self._tasks, None), None
+            if task is None:
+                ends += 1
+                if chunk or ends > 1:
+                    break
+                continue
+            if task.alone and chunk:
+                self._next = task
+                break
+            chunk.append(task)
+            if task.alone:
+                break
+        return tuple(chunk)
+
+
+def alone(chunk: Iterable[Task]) -> bool:
+    """Say whether nothing is to wait behind a chunk."""
+    return any(task.alone for task in chunk)
 
 
 class Losses:

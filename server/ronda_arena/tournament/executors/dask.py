@@ -27,7 +27,6 @@ from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, suppress
 from functools import cache
 from importlib.metadata import version
-from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from types import TracebackType
@@ -38,7 +37,7 @@ from ronda_arena.discovery import discover
 from ronda_arena.isolation import IsolationError
 from ronda_arena.tournament.codes import check
 from ronda_arena.tournament.executors import ExecutorError
-from ronda_arena.tournament.executors.chunks import Losses, Pace, fault_words
+from ronda_arena.tournament.executors.chunks import Chunks, Losses, Pace, alone, fault_words
 from ronda_arena.tournament.play import Play, table
 from ronda_arena.tournament.spec import SHOWN_CODE
 from ronda_arena.tournament.tasks import Contract, Played, Task
@@ -142,20 +141,27 @@ class Dask:
         """Hang up. What a worker plays just now it plays to its end, for nobody."""
         self._end()
 
+    @property
+    def width(self) -> int:
+        """How many workers there are just now, as far as is known."""
+        return max(1, self._cluster.workers)
+
     def play(self, tasks: Iterator[Task]) -> Generator[Sequence[Played]]:
         """Yield what came of the tasks, a chunk at a time, as they are done.
 
         `BotNotFoundError`, `IsolationError` as `play.table` raises them on a worker.
         """
         losses = Losses()
+        chunks = Chunks(tasks)
         done: SimpleQueue[Future[Answer]] = SimpleQueue()
         under_way: dict[Future[Answer], tuple[Task, ...]] = {}
         watch = self._start(self._cluster.watch())
         watch.add_done_callback(done.put)
         try:
             while True:
-                while len(under_way) < _DEPTH * max(1, self._cluster.workers):
-                    chunk = tuple(islice(tasks, self._pace.size))
+                depth = 1 if any(map(alone, under_way.values())) else _DEPTH
+                while len(under_way) < depth * self.width:
+                    chunk = chunks.take(self._pace.size)
                     if not chunk:
                         break
                     future = self._start(self._cluster.play(Order(self._contract, chunk)))
@@ -168,7 +174,7 @@ class Dask:
                 chunk = under_way.pop(future)
                 if answer.refusal is not None:
                     raise answer.refusal
-                if answer.seconds:
+                if answer.seconds and not alone(chunk):
                     self._pace.took(len(chunk), answer.seconds)
                 yield answer.played
                 losses.over(answer.played)

@@ -20,6 +20,8 @@ _SECONDS: Final = 0.2
 class Here:
     """Plays in this process; bots that are not trusted have workers of their own."""
 
+    width: Final = 1
+
     def __init__(self, contract: Contract, registry: Registry) -> None:
         """Start nothing yet."""
         self._contract = contract

@@ -20,7 +20,6 @@ import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
 from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
 from types import TracebackType
@@ -29,7 +28,7 @@ from typing import Final, Self
 from ronda_arena.isolation import IsolationError
 from ronda_arena.tournament.codes import check
 from ronda_arena.tournament.executors import ExecutorError
-from ronda_arena.tournament.executors.chunks import Losses, Pace, fault_words
+from ronda_arena.tournament.executors.chunks import Chunks, Losses, Pace, alone, fault_words
 from ronda_arena.tournament.play import table
 from ronda_arena.tournament.tasks import Contract, Played, Task
 from ronda_arena.worker import confine
@@ -80,6 +79,11 @@ class Processes:
         self._end()
 
     @property
+    def width(self) -> int:
+        """How many workers there are."""
+        return self._count
+
+    @property
     def pids(self) -> tuple[int, ...]:
         """The numbers of the workers' processes."""
         return tuple(worker.pid for worker in self._workers)
@@ -90,10 +94,11 @@ class Processes:
         `BotNotFoundError`, `IsolationError` as `play.table` raises them in a worker.
         """
         losses = Losses()
+        chunks = Chunks(tasks)
         for worker in self._workers:
             worker.abandon()
         while True:
-            gone = self._hand_out(tasks)
+            gone = self._hand_out(chunks)
             if not any(worker.is_awaited for worker in self._workers):
                 return
             waiting = {worker.link: worker for worker in self._workers if worker.chunks}
@@ -106,7 +111,8 @@ class Processes:
                     gone.append(worker)
                     continue
                 if done:
-                    self._pace.took(len(done), seconds)
+                    if not alone(one.task for one in done):
+                        self._pace.took(len(done), seconds)
                     yield done
                     losses.over(done)
             for worker in gone:
@@ -116,14 +122,14 @@ class Processes:
                     yield lost
                 losses.lost(why)
 
-    def _hand_out(self, tasks: Iterator[Task]) -> list[_Worker]:
+    def _hand_out(self, chunks: Chunks) -> list[_Worker]:
         """Give every worker as much as it may have; return those that are gone."""
         gone: list[_Worker] = []
         for depth in range(1, _DEPTH + 1):  # first one for everybody
             for worker in self._workers:
-                if worker in gone or len(worker.chunks) >= depth:
+                if worker in gone or len(worker.chunks) >= depth or worker.is_alone:
                     continue
-                chunk = tuple(islice(tasks, self._pace.size))
+                chunk = chunks.take(self._pace.size)
                 if not chunk:
                     return gone
                 self._chunks += 1
@@ -174,6 +180,11 @@ class _Worker:
     def is_awaited(self) -> bool:
         """Whether it has a chunk that is not abandoned."""
         return any(self.chunks.values())
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing is to wait behind what it has."""
+        return any(map(alone, self.chunks.values()))
 
     def send(self, number: int, chunk: tuple[Task, ...]) -> bool:
         """Give it a chunk; return whether it is still there. What it was given counts as begun."""
