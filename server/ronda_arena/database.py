@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import os
 import secrets
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,9 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
+
+# What it would log of a connection that Ctrl-C has cut is told in words where that is caught.
+logging.getLogger("sqlalchemy").addHandler(logging.NullHandler())
 
 _HOLDER: Final = Table("holder", MetaData(), Column("token", Text, primary_key=True))
 """Has one row: who may write. It is apart from all else that a database holds."""

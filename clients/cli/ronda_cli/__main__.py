@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ronda_cli.main import main
+from ronda_cli.start import main
 
 if __name__ == "__main__":
     main()

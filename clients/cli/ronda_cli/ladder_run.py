@@ -12,7 +12,7 @@ import click
 from ronda_cli import ladder_begin, options, places, text, wishes
 from ronda_cli import output as out
 from ronda_cli.ladder_begin import DECIDED, Wish, taken_up
-from ronda_cli.output import ExitCode, Failure, Interrupted, TerminatedError
+from ronda_cli.output import ExitCode, Failure, TerminatedError
 
 if TYPE_CHECKING:
     from ronda_arena.ladder.plan import LadderPlan
@@ -171,7 +171,8 @@ def _play(asked: _Asked) -> None:
         with restoring(), store.claim(asked.folder) as held:
             kept = taken_up(held, asked.wish, asked.looks.first)
             try:
-                _play_on(kept, asked)
+                with out.resumed_by(asked.again):
+                    _play_on(kept, asked)
             except (LadderError, IsolationError):
                 if held.is_new and not kept.blocks:  # so that the right command is not another one
                     held.discard()
@@ -208,9 +209,6 @@ def _play_on(kept: Store, asked: _Asked) -> None:
         progress.close()
         out.note(f"stopped; go on with: {asked.again}")
         return
-    except KeyboardInterrupt:
-        progress.close()
-        raise Interrupted(asked.again) from None
     finally:
         progress.close()
     shown = out.command("ronda", "ladder", "show", str(asked.folder))

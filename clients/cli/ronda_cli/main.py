@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from ronda_cli import __version__, output, text
+from ronda_cli import __version__, output, start, text
 from ronda_cli.lazy import LazyGroup
 from ronda_cli.output import ExitCode, Failure, TerminatedError
 
@@ -48,7 +48,7 @@ class Root(LazyGroup):
         """Read the words; `--help` and `--version` are answered here."""
         try:
             return super().make_context(*args, **kwargs)
-        except BrokenPipeError as end:
+        except (KeyboardInterrupt, click.Abort, BrokenPipeError) as end:
             raise _EndedError from end
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -72,7 +72,8 @@ class Root(LazyGroup):
             code = _run(
                 lambda: super(Root, self).main(
                     args, prog_name or "ronda", complete_var, standalone_mode=False, **extra
-                )
+                ),
+                sys.argv[1:] if args is None else args,
             )
             sys.stdout.flush()
         except BrokenPipeError:
@@ -81,7 +82,7 @@ class Root(LazyGroup):
         sys.exit(code)
 
 
-def _run(command: Any) -> int:
+def _run(command: Any, words: Sequence[str]) -> int:
     try:
         code = command()
     except click.exceptions.Exit as done:
@@ -103,7 +104,9 @@ def _run(command: Any) -> int:
     except _EndedError as ended:
         if isinstance(ended.__cause__, BrokenPipeError):
             raise ended.__cause__ from None
-        code = _stopped(ended.__cause__)
+        code = _stopped(ended.__cause__, words)
+    except (KeyboardInterrupt, click.Abort) as end:  # between the two that carry it here
+        code = _stopped(end, words)
     except Exception as error:  # told as what it is, below
         if isinstance(error, BrokenPipeError) or os.environ.get("RONDA_DEBUG"):
             raise
@@ -125,14 +128,14 @@ def _refused(error: OSError) -> str:
     return f"{what} cannot be used: {error.strerror or error}"
 
 
-def _stopped(stop: BaseException | None) -> int:
-    """Tell how to go on, where there is a way."""
+def _stopped(stop: BaseException | None, words: Sequence[str]) -> int:
+    """Tell how to go on, where there is a way: a command that knows a shorter one says it."""
     if isinstance(stop, TerminatedError):
         return 128 + stop.number
-    hint = getattr(stop, "hint", "")
+    hint = getattr(stop, "hint", "") or start.again(words)
     if output.is_terminal(sys.stderr):
         output.note("")  # the terminal has written ^C
-    output.note(f"interrupted; go on with: {hint}" if hint else "interrupted")
+    output.note(start.interrupted(hint))
     return ExitCode.INTERRUPTED
 
 

@@ -6,8 +6,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from enum import IntEnum
 from typing import Any, Final, TextIO
 
@@ -53,6 +53,20 @@ class TerminatedError(KeyboardInterrupt):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
+
+
+@contextmanager
+def resumed_by(again: str) -> Iterator[None]:
+    """Tell with which command it goes on, wherever in it an end comes from outside."""
+    try:
+        yield
+    except Interrupted:
+        raise
+    except TerminatedError:
+        note(f"go on with: {again}")
+        raise
+    except KeyboardInterrupt:
+        raise Interrupted(again) from None
 
 
 OUTPUT_FORMATS: Final = ("table", "json", "jsonl")

@@ -11,7 +11,7 @@ import click
 
 from ronda_cli import options, places, text, tournament_told, tournament_wishes
 from ronda_cli import output as out
-from ronda_cli.output import ExitCode, Failure, Interrupted, TerminatedError
+from ronda_cli.output import ExitCode, Failure
 from ronda_cli.stage import restoring
 
 if TYPE_CHECKING:
@@ -104,34 +104,31 @@ def _here(
     try:
         with store.claim(folder) as held, restoring():
             kept, registry = tournament_of(held, begun, bots_dir)
-            told = _Told(kept.plan, held.path, again, stall)
-            played = Run(
-                kept,
-                tell=told.progress,
-                patience=stall,
-                stalled=told.stalled,
-                blame=told.broken,
-            )
-            try:
-                if not played.ledger.over:
-                    with out.aside(), where.make(kept.contract, registry) as place:
-                        played.play(place)
-            except IsolationError:
-                if held.is_new and not played.standing.games:  # the right command is another one
-                    held.discard()
-                raise
-            except KeyboardInterrupt as end:
-                told.close()
-                deliver(kept, played, held.path)
-                out.note(tournament_told.how_far(played.standing))
-                if isinstance(end, TerminatedError):
-                    out.note(f"go on with: {again}")
+            with out.resumed_by(again):
+                told = _Told(kept.plan, held.path, again, stall)
+                played = Run(
+                    kept,
+                    tell=told.progress,
+                    patience=stall,
+                    stalled=told.stalled,
+                    blame=told.broken,
+                )
+                try:
+                    if not played.ledger.over:
+                        with out.aside(), where.make(kept.contract, registry) as place:
+                            played.play(place)
+                except IsolationError:
+                    if held.is_new and not played.standing.games:  # the right one is not another
+                        held.discard()
                     raise
-                raise Interrupted(again) from None
-            finally:
-                told.close()
-            summary = deliver(kept, played, held.path)
-            tournament_told.tell(summary, output, plain)
+                except KeyboardInterrupt:
+                    told.close()
+                    deliver(kept, played, held.path)
+                    out.note(tournament_told.how_far(played.standing))
+                    raise
+                finally:
+                    told.close()
+                tournament_told.tell(deliver(kept, played, held.path), output, plain)
     except store.UnreadableError as problem:
         raise Failure(str(problem), ExitCode.USAGE) from None
     except (store.StoreError, ExecutorError) as problem:
