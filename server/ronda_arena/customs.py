@@ -11,6 +11,8 @@ from ronda_bots.registry import BotInfo
 CLOCK: Final = Clock(per_decision=0.5, bank=10.0)
 """What a bot should be able to live with: a match may be made with more time, or less."""
 
+OWN: Final = frozenset({"random", "greedy", "careful", "counter", "sampler", "solver"})
+"""What ronda's own bots are called: nobody else's can be called so."""
 _QUICK: Final = frozenset({"random", "greedy", "careful"})
 
 

@@ -57,9 +57,11 @@ def kept_clock(folder: Path) -> str | None:
 def test_who_hangs_where_no_clock_holds_is_named_and_it_ends_with_3(
     tmp_path: Path, bots: Path, where: tuple[str, ...]
 ) -> None:
-    result = played(bots, tmp_path / "l", *SMALL, "--isolation=trusted", "--stall=4", *where)
+    flags = ("--rules=arabic", "--bots=hang", "--anchors=random=18", "--isolation=trusted")
+    result = played(bots, tmp_path / "l", *flags, "--stall=4", *where)
     assert result.returncode == 3, result.stderr
-    (told,) = result.stderr.splitlines()
+    warned, told = result.stderr.splitlines()
+    assert "one can remember the deals of a block" in warned
     assert told.startswith("ronda: no game has ended for 4 s. Not over are games of ")
     assert "hang@1" in told
     assert "with a --clock and without --isolation=trusted; go on with: ronda ladder run" in told
@@ -75,8 +77,8 @@ def test_who_hangs_loses_by_the_clock_and_the_others_play_on(
     told: Any = json.loads(run("ladder", "show", str(folder), "-o", "json").stdout)
     by_bot = {row["bot"]: row for row in told["standings"]}
     hung = by_bot["hang@1"]
-    assert hung["state"] == "quarantined"
     assert hung["faults"] == {"time": hung["games"]}
+    assert hung["games"] > 0
     assert by_bot["greedy@1.0.0"]["games"] > 30
     assert not by_bot["greedy@1.0.0"]["faults"]
 

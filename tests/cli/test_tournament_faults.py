@@ -8,14 +8,17 @@ import signal
 import socket
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from tests.arena.tournament.plans import plan
 from tests.bots.plugins import importable, install
-from tests.cli.conftest import Run, environment
+from tests.cli.conftest import ROOT, Run, environment
 
+from ronda_arena.customs import OWN
 from ronda_arena.tournament.run import Standing, Waited
+from ronda_arena.tournament.store import Folder
 from ronda_arena.tournament.tasks import Task
 from ronda_cli import output as out
 from ronda_cli import tournament_told
@@ -34,6 +37,10 @@ class Crash(Fine):
     def play(self, view):
         raise LookupError("the card " + str(view.hand[0]))
 
+class Stillborn(Fine):
+    def __init__(self, seat, rng):
+        raise FileNotFoundError("weights")
+
 class Hang(Fine):
     def play(self, view):
         while True:
@@ -47,7 +54,7 @@ LOCAL = ("--executor=local", "--workers=2")
 def bots(tmp_path: Path) -> Path:
     """A folder in which bots are installed that break their contract."""
     folder = tmp_path / "site"
-    points = {name.lower(): f"fragile:{name}" for name in ("Fine", "Crash", "Hang")}
+    points = {name.lower(): f"fragile:{name}" for name in ("Fine", "Crash", "Hang", "Stillborn")}
     install(folder, "fragile", points, modules={"fragile": BOTS})
     return folder
 
@@ -66,7 +73,7 @@ def test_a_bot_that_hangs_is_told_with_its_games_and_with_what_to_do(
     flags = ("--bots=hang,greedy", "--isolation=trusted", "--stall=1", "--rules=cafe", "--hands=1")
     result = played(bots, *flags, "--blocks=3", "--seed=5", out, *where)
     assert result.returncode == 3
-    (told,) = result.stderr.splitlines()
+    _, told = result.stderr.splitlines()
     assert told.startswith("ronda: no game has ended for 1 s. Waited for is ")
     assert "hang@1 or greedy@1.0.0. Not over are block 0, rotation 0 (" in told
     assert "(hang@1, greedy@1.0.0; for " in told
@@ -95,6 +102,60 @@ def test_a_crash_is_told_once_with_its_place_and_the_command_that_shows_it(
     assert game in [record.id for record in records if record.fault]
     database = (out / "state.db").read_bytes() + (out / "records.jsonl").read_bytes()
     assert b"fragile.py" not in database
+
+
+@pytest.mark.parametrize("where", [(HERE,), LOCAL])
+def test_a_fault_ends_the_run_after_its_block_where_that_is_asked_for(
+    tmp_path: Path, bots: Path, where: tuple[str, ...]
+) -> None:
+    flags = ("--bots=greedy,fine,crash", "--rules=cafe", "--hands=1", "--blocks=2", "--seed=5")
+    result = played(bots, *flags, "--on-fault=stop", f"--out={tmp_path / 't'}", *where)
+    assert result.returncode == 1, result.stderr
+    assert not result.stdout
+    *_, count, last = result.stderr.splitlines()
+    if where == (HERE,):  # else the blocks before it may not be over, and nothing counts yet
+        assert count.startswith("games lost by a bot's own fault: crash@1 ")
+    stopped, _, command = last.partition("; go on with: ")
+    number = int(stopped.removeprefix("ronda: stopped after block ").partition(",")[0])
+    with Folder(tmp_path / "t") as held:
+        store = held.find()
+        assert store is not None
+        games = [(task.block, game) for task, game in store.games() if task.block == number]
+    assert len(games) == 2
+    assert any(game.fault for _, game in games)
+    assert command.endswith("--on-fault=stop")
+    whole = played(bots, f"--out={tmp_path / 't'}", *where)
+    assert whole.returncode == 0, whole.stderr
+    again = played(bots, *flags, f"--out={tmp_path / 'u'}", *where)
+    assert again.stdout == whole.stdout
+    assert again.stderr.splitlines()[-1].startswith("games lost by a bot's own fault: crash@1 8 (")
+
+
+@pytest.mark.parametrize("isolation", ["trusted", "auto"])
+def test_a_bot_that_cannot_be_made_is_told_apart_from_one_that_breaks(
+    tmp_path: Path, bots: Path, isolation: str
+) -> None:
+    flags = ("--bots=stillborn,crash", f"--isolation={isolation}", "--rules=cafe", "--hands=1")
+    out = tmp_path / "t"
+    result = played(bots, *flags, "--blocks=2", "--seed=5", f"--out={out}", HERE)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.splitlines()[-1] == (
+        "games lost by a bot's own fault: stillborn@1 4 (4 crash, 4 of them when it was made)"
+    )
+    assert "4 crash (4 when it was made, before the first card)." in " ".join(result.stdout.split())
+    told = json.loads((out / "report.json").read_text())
+    assert {row["bot"]: row["at_start"] for row in told["faults"]} == {
+        "stillborn@1": 4,
+        "crash@1": 0,
+    }
+    remember = "where a bot can remember the deals of a block"
+    assert (remember in " ".join(told["sentences"])) == (isolation == "trusted")
+    assert ("one can remember the deals of a block" in result.stderr) == (isolation == "trusted")
+
+
+def test_what_is_taken_for_ours_is_what_comes_with_ronda() -> None:
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    assert set(points["ronda.bots"]) == OWN
 
 
 def test_debug_and_replay_find_a_game_by_its_fault_and_by_its_id(

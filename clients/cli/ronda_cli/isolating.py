@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -69,6 +69,17 @@ def server_clock(isolation: str, clock: Clock | None) -> Clock:
             "--like-server says the isolation and the clock: leave --isolation and --clock out"
         )
     return CLOCK
+
+
+def warn_together(names: Collection[str]) -> None:
+    """Say what bots of these names can do in one process, where one is not ronda's own."""
+    from ronda_arena.customs import OWN  # noqa: PLC0415 -- not for `--help`
+
+    if not OWN.issuperset(names):
+        output.note(
+            "bots are run in one process, where one can remember the deals of a block and know the"
+            " hands in its next rotation: --isolation trusted is for bots of one's own"
+        )
 
 
 def nobody(_info: BotInfo) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import click
 
-from ronda_cli import ladder_begin, options, places, text, wishes
+from ronda_cli import isolating, ladder_begin, options, places, text, wishes
 from ronda_cli import output as out
 from ronda_cli.ladder_begin import DECIDED, Wish, taken_up
 from ronda_cli.output import ExitCode, Failure, TerminatedError
@@ -189,6 +189,9 @@ def _play_on(kept: Store, asked: _Asked) -> None:
     """Play a ladder until it is ended."""
     from ronda_arena.ladder.run import Run  # noqa: PLC0415 -- not for `--help`
 
+    if kept.plan.isolation == "trusted":
+        here = {bot.name for bot in asked.looks.first.bots}
+        isolating.warn_together(here & {one.partition("@")[0] for one in asked.bots or here})
     progress = _Progress(asked.games)
     try:
         played = Run(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from ronda_cli import output as out
+from ronda_cli.isolating import warn_together
 from ronda_cli.output import ExitCode, Failure
 
 _FLAGS: Final = {"length": "hands", "stop": "the stop rule"}
@@ -217,6 +218,8 @@ def _tell_weakness(plan: Plan, registry: Registry) -> None:
     from ronda_arena.worker.nursery import Nursery  # noqa: PLC0415 -- not for `--help`
     from ronda_bots.installed import OURS  # noqa: PLC0415 -- not for `--help`
 
+    if plan.isolation == "trusted":
+        warn_together(plan.names)
     here = all(registry.find(name).distribution == OURS for name in plan.roster)
     if plan.isolation in ("trusted", "process") or (here and not plan.rated and not plan.clock):
         return

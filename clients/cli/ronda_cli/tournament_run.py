@@ -15,7 +15,8 @@ from ronda_cli.output import ExitCode, Failure
 from ronda_cli.stage import restoring
 
 if TYPE_CHECKING:
-    from ronda_arena.tournament.run import Standing, Waited
+    from ronda_arena.report.summary import Summary
+    from ronda_arena.tournament.run import Run, Standing, Waited
     from ronda_arena.tournament.spec import Plan, Spec
     from ronda_arena.tournament.tasks import Broken, Task
     from ronda_cli.tournament_begin import Asked
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
 @tournament_wishes.key_file
 @tournament_wishes.asked
 @places.asked
+@click.option(
+    "--on-fault",
+    type=click.Choice(["play-on", "stop"]),
+    default="play-on",
+    show_default=True,
+    help="What a bot's fault does: lose it the game alone, or also end the run after its block.",
+)
 @options.stall
 @options.bots_dir
 @options.output("table", "json", "jsonl", "csv")
@@ -45,6 +53,7 @@ def run(
     executor: str | None,
     workers: int | None,
     scheduler: str | None,
+    on_fault: str,
     stall: float,
     bots_dir: Path | None,
     output: str,
@@ -75,10 +84,12 @@ def run(
     more = tournament_wishes.more_blocks(spec, asked) if kept_there else None
     wanted = None if more else tournament_wishes.wanted(spec, asked, kept_there)
     begun = checked(Path(folder), wanted, bots_dir, spec)._replace(blocks=more)
+    stops = on_fault == "stop"
     again = out.command(
-        *("ronda", "tournament", "run", "--out", folder, *where.words, *options.bots_dir_again())
+        *("ronda", "tournament", "run", "--out", folder, *where.words, *options.bots_dir_again()),
+        *(["--on-fault=stop"] if stops else []),
     )
-    _here(Path(folder), begun, where, again, stall, bots_dir, output, plain)
+    _here(Path(folder), begun, where, again, stall, bots_dir, output, plain, stops=stops)
 
 
 def _here(
@@ -90,8 +101,10 @@ def _here(
     bots_dir: Path | None,
     output: str,
     plain: bool,
+    *,
+    stops: bool,
 ) -> None:
-    """Play it on this machine, or go on with it."""
+    """Play it on this machine, or go on with it; `stops`: no further than to a bot's fault."""
     from ronda_arena.isolation import IsolationError  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament import store  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.tournament.codes import BotChangedError  # noqa: PLC0415 -- not for `--help`
@@ -112,6 +125,7 @@ def _here(
                     patience=stall,
                     stalled=told.stalled,
                     blame=told.broken,
+                    stop_on_fault=stops,
                 )
                 try:
                     if not played.ledger.over:
@@ -128,7 +142,7 @@ def _here(
                     raise
                 finally:
                     told.close()
-                tournament_told.tell(deliver(kept, played, held.path), output, plain)
+                _tell(deliver(kept, played, held.path), played, again, output, plain)
     except store.UnreadableError as problem:
         raise Failure(str(problem), ExitCode.USAGE) from None
     except (store.StoreError, ExecutorError) as problem:
@@ -137,6 +151,19 @@ def _here(
         raise Failure(str(problem), ExitCode.REFUSED) from None
     except BotNotFoundError as problem:
         raise Failure(str(problem), ExitCode.USAGE) from None
+
+
+def _tell(summary: Summary, played: Run, again: str, output: str, plain: bool) -> None:
+    """Tell what it came to, or that it has stopped because of a bot's fault."""
+    if played.halted is None:
+        tournament_told.tell(summary, output, plain)
+    else:
+        out.note(tournament_told.how_far(played.standing))
+    if faults := tournament_told.faults(summary):
+        out.note(faults)
+    if played.halted is not None:
+        stopped = f"stopped after block {played.halted}, in which a bot had a fault"
+        raise Failure(f"{stopped}; go on with: {again}", ExitCode.NO)
 
 
 def _on_a_server(

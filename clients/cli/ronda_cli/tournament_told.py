@@ -45,6 +45,18 @@ def how_far(standing: Standing) -> str:
     return f"{blocks} and {text.counted(standing.games, 'game')} are over, and kept"
 
 
+def faults(summary: Summary) -> str:
+    """Count in a line what bots lost by their own faults; empty where there is nothing."""
+    guilty = [row for row in summary.faults if row.causes]
+    told = [
+        f"{text.name(row.bot)} {sum(row.causes.values())}"
+        f" ({', '.join(f'{many} {cause}' for cause, many in row.causes.items())}"
+        f"{f', {row.at_start} of them when it was made' if row.at_start else ''})"
+        for row in guilty
+    ]
+    return text.one_line(f"games lost by a bot's own fault: {'; '.join(told)}") if told else ""
+
+
 def stalled(plan: Plan, games: Sequence[Waited], seconds: float) -> str:
     """Say which bots are waited for, in which games and how long, and what to do about them."""
     advice = "play it in another folder with a --clock"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ronda_arena.customs import OWN
 from ronda_arena.report import broken, order, winner, words
 from ronda_arena.report.comparison import (
     Comparison,
@@ -81,6 +82,7 @@ def sentences(matter: Matter) -> tuple[str, ...]:
         *_faults(matter.faults, matter.plan.players),
         *_helped(matter.helped),
         *_alike(matter.plan),
+        *_together(matter.plan),
         *_stop(matter),
         *_so_far(matter),
         _SURE_APART if matter.unpaired else _SURE,
@@ -217,6 +219,8 @@ def _faults(faults: Sequence[FaultRow], players: int) -> Iterator[str]:
         causes = ", ".join(f"{times} {words.cause(cause)}" for cause, times in row.causes.items())
         games = "1 game" if row.games == 1 else f"{row.games} games"
         lost = sum(row.causes.values())
+        if row.at_start:
+            causes += f" ({row.at_start} when it was made, before the first card)"
         yield f"{row.bot} lost {lost} of {games} by a fault of its own: {causes}."
     if guilty and players == 3:
         yield (
@@ -239,6 +243,15 @@ def _alike(plan: Plan) -> Iterator[str]:
         names = f"{', '.join(others)} and {last}"
         many = words.counted(len(others) + 1, "name")
         yield f"{names} are the same code under {many}: one bot, though each of them counts here."
+
+
+def _together(plan: Plan) -> Iterator[str]:
+    """Say it where a bot of somebody else shared a process with the games of a block."""
+    if plan.isolation == "trusted" and not plan.names <= OWN:
+        yield (
+            "The bots were run in one process, where a bot can remember the deals of a block and"
+            " know the hands in its next rotation."
+        )
 
 
 def _stop(matter: Matter) -> Iterator[str]:

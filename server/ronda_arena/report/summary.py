@@ -117,6 +117,8 @@ class FaultRow:
     bot: str
     games: int
     causes: dict[str, int]
+    at_start: int = 0
+    """Among these: it could not be made, and no card was dealt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,6 +384,7 @@ def _faults(evidence: Evidence) -> tuple[FaultRow, ...]:
             bot,
             evidence.bot_games[bot],
             {str(cause): times for cause, times in sorted(evidence.faults.get(bot, {}).items())},
+            evidence.at_start[bot],
         )
         for bot in sorted(evidence.bot_games)
     )

@@ -94,6 +94,8 @@ class Evidence:
     bot_blocks: Counter[str] = field(default_factory=Counter)
     bot_games: Counter[str] = field(default_factory=Counter)
     faults: dict[str, Counter[Cause]] = field(default_factory=dict)
+    at_start: Counter[str] = field(default_factory=Counter)
+    """Faults of bots that could not be made: no card was dealt."""
     helped: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Games by the bot that broke them off and a bot of those that the record calls the winners."""
     _rows: dict[Kind, int] = field(default_factory=dict)
@@ -187,6 +189,7 @@ class Evidence:
                 self.scores[block.entrants[guilty]].faults += 1
                 bot = seats(table, game.rotation, self.players)[game.fault.seat]
                 self.faults.setdefault(bot, Counter())[game.fault.cause] += 1
+                self.at_start[bot] += not game.hands
                 self._help(bot, table, game)
             for at, part in zip(block.entrants, parts, strict=True):
                 score = self.scores[at]

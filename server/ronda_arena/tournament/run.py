@@ -7,12 +7,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from ronda_arena.tournament.executors import Executor, ExecutorError
 from ronda_arena.tournament.formats import tasks
 from ronda_arena.tournament.formats.choice import format_of
 from ronda_arena.tournament.ledger import Ledger
+from ronda_arena.tournament.results import Game
 from ronda_arena.tournament.stops import stop_rule
 from ronda_arena.tournament.store import Store
 from ronda_arena.tournament.tasks import Broken, Played, Task
@@ -71,13 +73,14 @@ class Run:
         patience: float | None = None,
         stalled: Stalled = lambda _: None,
         blame: Blame = lambda _, __: None,
+        stop_on_fault: bool = False,
     ) -> None:
         """Read how it stands.
 
         `tell` is told after each few games. Where no game ends for `patience` seconds, `stalled` is
         told what is waited for. If it does not end the process, or cannot be called, that happens a
         moment later: what every thread does is printed then. `blame` is told of each kind of fault
-        of each bot once.
+        of each bot once. With `stop_on_fault` it stops after the block in which a bot has one.
         """
         self._store = store
         self._tell = tell
@@ -86,6 +89,10 @@ class Run:
         self._blame = blame
         self._told: set[tuple[str, Cause, str]] = set()
         self._watch: Watch | None = None
+        self._stop_on_fault = stop_on_fault
+        self._faulty: dict[int, int] = {}
+        self.halted: int | None = None
+        """The block after which it stopped, because of a bot's fault in it."""
         self._under_way: dict[tuple[int, int], tuple[Task, float]] = {}
         self._games = 0
         self._lost = 0
@@ -117,9 +124,9 @@ class Run:
                 stack.callback(faulthandler.cancel_dump_traceback_later)
                 watch = Watch(self._patience, lambda: self._stalled(self._waited()))
                 self._watch = stack.enter_context(watch)
-            while not self.ledger.over:
+            while not self._ends:
                 self._play(executor, self._left())
-                while self._again and not self.ledger.over:
+                while self._again and not self._ends:
                     self._play(executor, self._lost_ones())
 
     def _play(self, executor: Executor, left: Iterator[Task]) -> None:
@@ -139,9 +146,25 @@ class Run:
                     else:
                         self._games += 1
                         self.ledger.take(one.task, one.game)
+                        self._look_for_fault(one.task, one.game)
                 self._tell(self.standing)
-                if self.ledger.over:
+                if self._ends:
                     return
+
+    @property
+    def _ends(self) -> bool:
+        return self.ledger.over or self.halted is not None
+
+    def _look_for_fault(self, task: Task, game: Game) -> None:
+        """Halt where a block is over in which a bot had a fault, if that is asked for."""
+        if not self._stop_on_fault:
+            return
+        if game.fault is not None:
+            self._faulty[task.block] = self._store.plan.games_of(task.entrants)
+        if task.block in self._faulty and self.halted is None:
+            done = takewhile(lambda one: one[0] == task.block, self._store.done(task.block))
+            if sum(1 for _ in done) == self._faulty[task.block]:
+                self.halted = task.block
 
     def _tell_broken(self, played: Played) -> None:
         """Tell what is new of all who played: each of them tells what is new to it."""

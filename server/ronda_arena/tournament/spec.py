@@ -162,6 +162,11 @@ class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         return tuple(identity for identity in self.roster if identity not in self.remote)
 
     @property
+    def names(self) -> frozenset[str]:
+        """Return what its bots are called, without their versions."""
+        return frozenset(bot.partition("@")[0] for bot in self.roster)
+
+    @property
     def walkover(self) -> float:
         """Return by how many points a game is lost by who does not play it.
 
