@@ -35,6 +35,7 @@ class AtTables:
 
     def __init__(self, others: Executor, contract: Contract, ask: Callable[[Wanted], None]) -> None:
         """Start nothing yet. `ask` hands a game to the server; its answers are for `hear`."""
+        self.width = others.width
         self._contract = contract
         self._ask = ask
         self._told: SimpleQueue[Hosted | Sequence[Played] | BaseException] = SimpleQueue()
