@@ -71,9 +71,17 @@ def _offered(match_id: str, fact: Fact, commitment: str, master: bytes) -> Game:
 
 
 def table_of(created: Fact) -> Table | None:
-    """Return where a match belongs by its first fact; None if it is one of its own."""
-    data = created.data.get("table")
-    return Table(**data | {"roster": tuple(data["roster"])}) if data else None
+    """Return where a match belongs by its first fact; None if it is one of its own.
+
+    `LogError` where that cannot be read.
+    """
+    try:
+        if "table" not in created.data:
+            return None
+        data = created.data["table"]
+        return Table(**data | {"roster": tuple(data["roster"])})
+    except (KeyError, TypeError) as problem:
+        raise LogError("its first event does not say where it belongs") from problem
 
 
 def apply(

@@ -26,7 +26,12 @@ LISTENERS = ["listen", "health_listen", "metrics_listen"]
 
 def test_the_table_of_rights_names_every_method_that_is_served_and_no_other() -> None:
     app.check_access()
-    players = (app.match_service_pb2, app.bot_service_pb2, app.tournament_service_pb2)
+    players = (
+        app.match_service_pb2,
+        app.bot_service_pb2,
+        app.tournament_service_pb2,
+        app.ladder_service_pb2,
+    )
     ours = {
         f"/{service.full_name}/{method.name}"
         for module in (*players, app.admin_service_pb2)
