@@ -144,6 +144,7 @@ def _ladder(folder: Path) -> Iterator[str]:
         yield from _ronda("ladder", "show", "l", *flags, "-o", "json", cwd=folder).splitlines()
 
 
+@pytest.mark.thorough
 def test_every_key_of_the_data_that_commands_write_is_documented(tmp_path: Path) -> None:
     page = (ROOT / "docs/cli.md").read_text()
     match = ("match", "greedy", "random", "--seed", "7", "--records", "out.jsonl")

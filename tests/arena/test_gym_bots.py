@@ -201,6 +201,7 @@ def test_actions_are_decoded_only_where_they_are_legal() -> None:
                 gym.declares(action, seen)
 
 
+@pytest.mark.thorough
 def test_what_the_page_trains_enters_and_plays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

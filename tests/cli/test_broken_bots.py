@@ -136,6 +136,7 @@ def test_every_kind_of_fault_is_told_and_none_tells_a_card(
     assert str(tmp_path) not in records.read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", ["trusted", "process"])
 def test_a_bot_that_takes_for_ever_is_ended_with_ctrl_c(way: str, broken_bots: Path) -> None:
     holds = broken_bots / "hands.py.holds"
@@ -152,6 +153,7 @@ def test_a_bot_that_takes_for_ever_is_ended_with_ctrl_c(way: str, broken_bots: P
     assert told(err.decode()) == ["0 of 1 games were played", "interrupted"]
 
 
+@pytest.mark.thorough
 @WAYS
 def test_two_bots_that_break_are_both_told(way: str, run: Run) -> None:
     lines = match(run, way, "crash", "mute")
@@ -171,6 +173,7 @@ def test_traceback_shows_all_of_it_without_our_own_frames(way: str, run: Run) ->
     assert "Traceback" not in result.stdout
 
 
+@pytest.mark.thorough
 @WAYS
 def test_traceback_names_an_answer_that_was_none(way: str, run: Run) -> None:
     def shown(bot: str) -> str:
@@ -209,6 +212,7 @@ def test_a_bot_that_cannot_be_imported_in_a_sandbox_can_be_without(
     assert run("match", "reader", "greedy", "--isolation", "process").exit_code == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("when", ["imported", "played"])
 def test_a_package_that_is_not_required_is_named_wherever_a_bot_runs_into_it(
     when: str, broken_bots: Path, tmp_path: Path, run: Run
@@ -253,6 +257,7 @@ def test_a_breakpoint_in_a_sandbox_is_told_what_it_needs(tmp_path: Path, run: Ru
     assert words in run("bots", "debug", str(file)).stdout
 
 
+@pytest.mark.thorough
 @WAYS
 @pytest.mark.parametrize("form", ["json", "jsonl"])
 def test_what_bots_print_is_no_data(form: str, way: str, run: Run) -> None:
@@ -285,6 +290,7 @@ def test_what_bots_print_is_no_address_of_a_service(tmp_path: Path) -> None:
     assert b"loaded" not in (tmp_path / "log").read_bytes()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "place", ["/", ".", "..", "", "x" * 5000, "/" + "a/" * 3000, "a\\0b", "<string>", "/dev/zero"]
 )

@@ -104,6 +104,7 @@ def resumed(run: Run, told: str, command: tuple[str, ...], folder: Path) -> None
         assert json.loads(shown.stdout)["games"] == 8
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(
     ("command", "where"), PHASES, ids=[f"{words[0]}-{where}" for words, where in PHASES]
@@ -151,6 +152,7 @@ def calls(strike: Callable[[int], bool]) -> Callable[[FrameType, str, Any], Any]
     return traced
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", [TOURNAMENT, LADDER], ids=["tournament", "ladder"])
 def test_at_any_call_it_ends_in_words(command: tuple[str, ...], run: Run, tmp_path: Path) -> None:
     seen = 0  # calls of the run at hand

@@ -125,6 +125,7 @@ def test_pairs_and_reviews_are_told_in_every_form(small: Path, run: Run) -> None
     assert run("ladder", "show", str(small), "--pairs", "--review").exit_code == 2
 
 
+@pytest.mark.thorough
 def test_killed_at_any_moment_it_goes_on_and_no_block_is_lost_unseen(
     run: Run, tmp_path: Path
 ) -> None:

@@ -206,6 +206,7 @@ async def test_a_key_goes_into_a_file_that_only_its_owner_reads(
     assert "exists" in err
 
 
+@pytest.mark.thorough
 async def test_who_has_another_key_is_refused_and_who_finds_no_server_is_told(
     operator: Operator, key_file: Path, tmp_path: Path
 ) -> None:
@@ -252,6 +253,7 @@ async def test_a_name_of_an_installed_bot_is_refused_and_what_to_do_is_said(
     assert await asyncio.wait_for(child.wait(), 30) == 4
 
 
+@pytest.mark.thorough
 async def test_a_key_that_is_revoked_ends_it_with_4(
     operator: Operator, serve: Bot, key_file: Path
 ) -> None:
@@ -263,6 +265,7 @@ async def test_a_key_that_is_revoked_ends_it_with_4(
     assert await asyncio.wait_for(late.wait(), 30) == 4
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_ends_it_with_130_and_the_command_that_goes_on(
     operator: Operator, door: Door, serve: Bot, key_file: Path, number: signal.Signals
@@ -278,6 +281,7 @@ async def test_a_signal_ends_it_with_130_and_the_command_that_goes_on(
     assert b"Traceback" not in err
 
 
+@pytest.mark.thorough
 async def test_kill_9_of_the_bot_frees_its_stream_at_once_and_its_matches_wait_for_it(
     operator: Operator, door: Door, serve: Bot
 ) -> None:
@@ -296,6 +300,7 @@ async def test_kill_9_of_the_bot_frees_its_stream_at_once_and_its_matches_wait_f
     assert json.loads(out)["bots"][0]["matches"] == [seat]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 async def test_it_outlives_the_end_of_the_service_in_the_middle_of_a_match(
     tmp_path: Path, operator: Operator, serve: Bot, door: Door, number: signal.Signals
@@ -326,6 +331,7 @@ async def test_drain_ends_the_service_as_sigterm_does(operator: Operator) -> Non
     assert await asyncio.wait_for(operator.service.child.wait(), 30) == 0
 
 
+@pytest.mark.thorough
 async def test_a_bot_without_a_log_is_told_without_a_flag_that_is_not_there(
     operator: Operator,
 ) -> None:

@@ -93,6 +93,7 @@ def test_a_page_that_says_what_there_is_to_say_is_not_made_again(
     assert report(folder) == report(whole)
 
 
+@pytest.mark.thorough
 def test_the_same_seed_gives_the_same_in_another_folder_and_in_other_processes(
     whole: Path, run: Run, tmp_path: Path
 ) -> None:
@@ -329,6 +330,7 @@ def test_ctrl_c_stops_cleanly_and_names_the_command_that_goes_on(tmp_path: Path)
         assert record.fair.master is None  # deals are still to be played
 
 
+@pytest.mark.thorough
 def test_a_full_disk_ends_it_in_words_and_it_goes_on_when_there_is_room(
     whole: Path, run: Run, tmp_path: Path
 ) -> None:

@@ -81,6 +81,7 @@ def test_a_bot_that_hangs_is_told_with_its_games_and_with_what_to_do(
     assert not result.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", [(HERE,), LOCAL])
 @pytest.mark.parametrize("isolation", ["trusted", "auto"])
 def test_a_crash_is_told_once_with_its_place_and_the_command_that_shows_it(
@@ -158,6 +159,7 @@ def test_what_is_taken_for_ours_is_what_comes_with_ronda() -> None:
     assert set(points["ronda.bots"]) == OWN
 
 
+@pytest.mark.thorough
 def test_debug_and_replay_find_a_game_by_its_fault_and_by_its_id(
     tmp_path: Path, bots: Path, run: Run
 ) -> None:
@@ -179,6 +181,7 @@ def test_debug_and_replay_find_a_game_by_its_fault_and_by_its_id(
     assert f"holds {len(faults)} records: there is no --game spring-7-7" in missing.stderr
 
 
+@pytest.mark.thorough
 def test_ctrl_c_while_no_dask_scheduler_answers_ends_without_a_word_of_python(
     tmp_path: Path,
 ) -> None:

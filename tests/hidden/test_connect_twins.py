@@ -17,6 +17,7 @@ from tests.hidden.plan import GROUPS
 from tests.hidden.service import STEP
 from tests.hidden.spies import bundled
 from tests.hidden.store import store
+from tests.hidden.test_twins import TWINS as WANTED
 from tests.hidden.test_twins import some_playout
 from tests.hidden.twins import Tally, twin
 
@@ -27,7 +28,7 @@ from ronda_core.cards import CARDS
 from ronda_server import frames
 from ronda_server.remote_bot import Place
 
-TWINS = 24
+TWINS = max(8, WANTED // 4)
 SERVICE = "/ronda.v1.MatchService/"
 
 each_group = pytest.mark.parametrize(

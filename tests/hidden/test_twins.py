@@ -19,7 +19,7 @@ from tests.hidden.spies import bundled
 from tests.hidden.twins import Tally, twin
 from tests.referee.naive_rules import PRESETS, set_in
 
-TWINS = int(os.environ.get("RONDA_TWINS", "100"))
+TWINS = int(os.environ.get("RONDA_TWINS", "40"))
 OVER_GRPC = max(8, TWINS // 100)
 
 each_group = pytest.mark.parametrize(

@@ -84,6 +84,7 @@ def test_every_change_has_one_parent_and_one_is_the_newest(tmp_path: Path) -> No
     assert len(list(scripts.walk_revisions())) == len(list((MIGRATIONS / "versions").glob("v*.py")))
 
 
+@pytest.mark.thorough
 async def test_an_upgrade_of_a_database_in_use_keeps_what_it_holds(
     start: object, tmp_path: Path
 ) -> None:

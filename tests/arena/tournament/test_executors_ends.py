@@ -24,6 +24,8 @@ from ronda_arena.tournament.executors.processes import Processes
 from ronda_arena.tournament.tasks import Contract, Played
 from ronda_bots.registry import Registry
 
+pytestmark = pytest.mark.thorough
+
 Make = Callable[[Contract, Registry], AbstractContextManager[Executor]]
 
 

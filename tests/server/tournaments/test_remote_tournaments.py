@@ -190,6 +190,7 @@ async def test_a_bot_that_comes_back_in_time_loses_nothing(start: Any) -> None:
     assert not any(row.counts for row in (await ann.standings(made.id)).faults)
 
 
+@pytest.mark.thorough
 async def test_a_bot_that_stays_away_soon_has_lost_everything(start: Any) -> None:
     client = await start(bot_absence=0.0)
     ann = await caller(client)

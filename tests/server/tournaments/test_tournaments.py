@@ -119,6 +119,7 @@ async def test_a_tournament_comes_to_what_the_same_deals_come_to_on_this_machine
     assert [m.WhichOneof("update") for m in again] == ["heartbeat", "ended"]
 
 
+@pytest.mark.thorough
 async def test_tournaments_run_side_by_side_are_bounded_and_go_on_after_a_drain(
     start: Any, tmp_path: Path
 ) -> None:
