@@ -40,6 +40,8 @@ class Hosting(Protocol):
 
     log: SqliteLog
     draining: bool
+    registry: Registry
+    """Those that can be seated."""
 
     def now(self) -> int:
         """Return the time in microseconds since 1970."""
@@ -64,14 +66,12 @@ class Drivers:
     def __init__(
         self,
         host: Hosting,
-        registry: Registry,
         seating: Seating,
         metrics: Metrics,
         logs: BotLogs,
         bot_delay: float,
     ) -> None:
         self._host = host
-        self._registry = registry
         self._seating = seating
         self._metrics = metrics
         self._logs = logs
@@ -141,7 +141,12 @@ class Drivers:
             if live.bots is None:
                 facts = await self._host.log.read(game.id)
                 live.bots = HostedBots(
-                    self._registry, self._seating, game, self._threads, self._metrics, self._logs
+                    self._host.registry,
+                    self._seating,
+                    game,
+                    self._threads,
+                    self._metrics,
+                    self._logs,
                 )
                 # It takes all its decisions again: a restart of ours is not to be its fault, and
                 # no clock counts how it is made.

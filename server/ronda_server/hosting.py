@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import functools
 import sqlite3
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 import structlog
 
 from ronda_arena.seating import Seating
-from ronda_bots.registry import Registry
+from ronda_bots.registry import BotInfo, Registry, in_order
 from ronda_core.hand import IllegalMoveError
 from ronda_core.record import Record
 from ronda_server import deadlines, endings, fold
@@ -76,7 +77,7 @@ class Host:
         self._tasks: set[asyncio.Task[Any]] = set()
         self.bot_logs = BotLogs(now)
         self._bot_delay = bot_delay
-        self._drivers = Drivers(self, registry, seating, metrics, self.bot_logs, bot_delay)
+        self._drivers = Drivers(self, seating, metrics, self.bot_logs, bot_delay)
         self.remotes = Remotes(self, now, metrics, max_bots, max_account_bots, max_bot_seats)
 
     def __len__(self) -> int:
@@ -112,6 +113,13 @@ class Host:
         while self._tasks:  # what is cancelled may leave a task that reads what became of it
             await asyncio.gather(*self._tasks, return_exceptions=True)
         self._drivers.close()
+
+    def meet(self, bots: Sequence[BotInfo]) -> None:
+        """Learn of bots that were installed since the server began, or are not what they were."""
+        known = {bot.identity: bot for bot in self.registry.bots}
+        if any(known.get(bot.identity) != bot for bot in bots):
+            known.update((bot.identity, bot) for bot in bots)
+            self.registry = replace(self.registry, bots=tuple(in_order(known.values())))
 
     def at_tables(self, tournament: str) -> list[Live]:
         """Return the matches that are played for a tournament, or for a block of a ladder."""

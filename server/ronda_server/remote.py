@@ -64,7 +64,7 @@ class Remotes:
         self._seated: dict[str, dict[int, Place]] = {}
         self._connected = 0
         self.draining = False
-        self.changed: Callable[[], None] = lambda: None
+        self.listeners: list[Callable[[], None]] = []
         """Called when a bot has come or left, or has a seat less."""
         self.loaded = False
         """Every match that was open when the server began has been taken up."""
@@ -77,8 +77,17 @@ class Remotes:
     @property
     def ready(self) -> list[RemoteBot]:
         """Those that can be given seats, by name, then from the oldest version to the newest."""
-        found = (bot for bot in self._bots.values() if bot.ready)
-        return sorted(found, key=lambda bot: (bot.about.name, _age(bot.about.version)))
+        return sorted(self.here, key=lambda bot: (bot.about.name, _age(bot.about.version)))
+
+    @property
+    def here(self) -> Iterator[RemoteBot]:
+        """Those that can be given seats, in no order."""
+        return (bot for bot in self._bots.values() if bot.ready)
+
+    def changed(self) -> None:
+        """Tell that a bot has come or left, or has a seat less."""
+        for listen in self.listeners:
+            listen()
 
     def find(self, wanted: str) -> RemoteBot | None:
         """Return the bot `name@version` if it is ready, or the newest version of `name` that is."""

@@ -7,13 +7,14 @@ from itertools import count
 from queue import SimpleQueue
 from typing import Self
 
+import msgspec
 import pytest
 from tests.server.test_hosted_games import MASTER, planned
 
 from ronda_arena.tournament.entrants import Entrant
 from ronda_arena.tournament.executors import ExecutorError
 from ronda_arena.tournament.results import Game
-from ronda_arena.tournament.tasks import Contract, Played, Task
+from ronda_arena.tournament.tasks import Contract, Deal, Played, Task
 from ronda_server.tables.at_tables import AtTables
 from ronda_server.tables.told import Hosted, Wanted
 
@@ -25,6 +26,8 @@ LET_GO = "its match was called off"
 
 class Others:
     """An executor that plays when a test lets it."""
+
+    width = 1
 
     def __init__(self) -> None:
         self.may: SimpleQueue[bool] = SimpleQueue()
@@ -163,3 +166,71 @@ def test_a_server_that_only_loses_games_is_given_up(server: Server) -> None:
             place.hear(Hosted(f"{place._contract.plan.id}-{task.block}-0", None, LET_GO))
         for _ in place.play(iter(tasks)):
             continue
+
+
+def _blocks(*blocks: str) -> list[Task]:
+    """Return a game of each of these blocks of a ladder, all with a remote bot."""
+    return [Task(0, FAR, 0, deal=Deal(block, MASTER)) for block in blocks]
+
+
+def test_whoever_plays_next_goes_on_with_what_is_hosted(server: Server) -> None:
+    hosted = _blocks(*(f"b-{number}" for number in range(257)))
+    server.others.may.put(True)
+    with server.place as place:
+        place.leave()
+        played = place.play(iter([*hosted, Task(0, HERE, 0)]))
+        assert [[one.task for one in some] for some in played] == [[Task(0, HERE, 0)]]
+    assert len(server.asked) == 256
+    server.lose(1)  # while nobody plays
+    after = Server()
+    after.place.go_on(place)
+    with after.place as place:
+        played = place.play(iter([]))
+        assert [one.task for one in next(played)] == hosted[:1]
+        place.forget([one.deal.id for one in hosted[1:256] if one.deal])
+        place.hear(Hosted("b-256-0-0", None, LET_GO))
+        assert [one.task for one in next(played)] == hosted[256:]
+        assert [*played] == []
+    assert [one.match_id for one in after.asked] == ["b-256-0-0"]  # the others were asked for
+
+
+def test_nobody_waits_for_a_block_that_is_void(server: Server) -> None:
+    with server.place as place:
+        played = place.play(iter(_blocks("b-1", "b-2", "b-3")))
+        place.wake()
+        assert next(played) == []
+        place.forget(["b-1", "b-3"])
+        server.lose(3)
+        assert [one.task.deal for one in next(played)] == [Deal("b-2", MASTER)]
+        assert [*played] == []
+
+
+def test_a_feed_is_asked_again_when_somebody_has_come(server: Server) -> None:
+    tasks = _blocks("b-1")
+    renewed = server.place._contract.plan
+
+    class Feed:
+        """Gives what there is."""
+
+        def __iter__(self) -> Self:
+            return self
+
+        def __next__(self) -> Task:
+            if not tasks:
+                raise StopIteration
+            return tasks.pop(0)
+
+    with server.place as place:
+        played = place.play(Feed())
+        place.wake()
+        assert next(played) == []
+        # A bot that was not there, under a contract that knows it to be remote.
+        entrants = (*renewed.entrants, Entrant(("new@1",)))
+        plan = msgspec.structs.replace(renewed, entrants=entrants, remote=("far@1.0.0", "new@1"))
+        place.renew(Contract(plan, MASTER))
+        tasks.append(Task(0, (1, 3), 0, deal=Deal("b-2", MASTER)))
+        place.wake()
+        assert next(played) == []
+        assert server.asked[1].remote == {"new@1"}
+        server.lose(2)
+        assert len(next(played)) == 2

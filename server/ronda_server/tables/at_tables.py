@@ -2,7 +2,8 @@
 
 Games with one are asked of the server, which hosts them; all others are played by another executor,
 on a thread of its own. Each kind has its own room, and the feed is read a bounded way ahead, so
-neither waits for the other.
+neither waits for the other. On a ladder bots come and go: those that are remote without anything
+that is played having to end, and where others do, whoever plays next goes on with what is hosted.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Final, Self
 
+from ronda_arena.clock import Clock
 from ronda_arena.tournament.executors import Executor
 from ronda_arena.tournament.executors.chunks import Losses
 from ronda_arena.tournament.play import result
@@ -28,6 +31,16 @@ _OTHERS: Final = 64
 _AHEAD: Final = 1024
 """Games of a kind that are kept back while the other kind is looked for."""
 _LEAVE_SECONDS: Final = 1.0
+_DECISIONS: Final = 2000
+"""Of a hosted game: more than any has."""
+
+
+def longest(clock: str | None) -> float:
+    """Return the seconds that a hosted game may take: its bots may use all their time.
+
+    Others may too, but then their games are over by it before long.
+    """
+    return _DECISIONS * Clock.parse(clock).per_decision if clock else 0.0
 
 
 class AtTables:
@@ -38,9 +51,11 @@ class AtTables:
         self.width = others.width
         self._contract = contract
         self._ask = ask
-        self._told: SimpleQueue[Hosted | Sequence[Played] | BaseException] = SimpleQueue()
+        self._told: SimpleQueue[_Word] = SimpleQueue()
         self._others = _Others(others, self._told.put)
-        self._waiting: deque[Task] = deque()
+        self._woken = False
+        self._leaves = False
+        self._waiting: deque[tuple[Task, Wanted]] = deque()
         self._hosted: dict[str, tuple[Task, Wanted]] = {}
         self._elsewhere: set[tuple[object, ...]] = set()
 
@@ -61,28 +76,59 @@ class AtTables:
         """Take an answer of the server, on any thread."""
         self._told.put(hosted)
 
+    def wake(self) -> None:
+        """Yield soon, if only nothing, on any thread: there may be more to play."""
+        self._told.put(None)
+
+    def renew(self, contract: Contract) -> None:
+        """Ask for games under another contract from now on: more bots may be remote."""
+        self._contract = contract
+
+    def leave(self) -> None:
+        """Play what the other executor has, and leave what is hosted to the next."""
+        self._leaves = True
+
+    def go_on(self, before: AtTables) -> None:
+        """Take over what is hosted; nothing of `before` is being played by then."""
+        self._waiting.extend(before._waiting)
+        self._hosted.update(before._hosted)
+        with suppress(Empty):
+            while True:
+                told = before._told.get_nowait()
+                if isinstance(told, Hosted):
+                    self._told.put(told)
+
+    def forget(self, blocks: Sequence[str]) -> None:
+        """Wait no more for games of these blocks of a ladder."""
+        void = set(blocks)
+        self._waiting = deque(one for one in self._waiting if _block(one[0]) not in void)
+        for match_id in [name for name, (task, _) in self._hosted.items() if _block(task) in void]:
+            del self._hosted[match_id]
+
     def play(self, tasks: Iterator[Task]) -> Generator[Sequence[Played]]:
         """Yield what came of the tasks, whichever are over."""
         losses = Losses()
         try:
             while True:
                 self._fill(tasks)
-                if not (self._hosted or self._elsewhere):
+                if not (self._elsewhere or (self._hosted and not self._leaves)):
                     return
                 played, hosted = self._some()
-                if played:
+                if played or self._woken:
+                    self._woken = False
                     yield played
                 losses.over(hosted)
         finally:
             self._others.clear()
-            self._waiting.clear()
-            self._hosted.clear()
             self._elsewhere.clear()
+            if not self._leaves:
+                self._waiting.clear()
+                self._hosted.clear()
 
     def _fill(self, tasks: Iterator[Task]) -> None:
         """Hand out as much as there is room for."""
         while self._waiting and len(self._hosted) < _HOSTED:
-            self._host(self._waiting.popleft())
+            self._host(*self._waiting.popleft())
         while (
             (len(self._hosted) < _HOSTED or len(self._others) < _OTHERS)
             and len(self._waiting) < _AHEAD
@@ -94,13 +140,14 @@ class AtTables:
             if self._contract.plan.paired(task.entrants):
                 self._elsewhere.add(_key(task))
                 self._others.add(task)
-            elif len(self._hosted) < _HOSTED:
-                self._host(task)
+                continue
+            one = wanted(self._contract, task)
+            if len(self._hosted) < _HOSTED:
+                self._host(task, one)
             else:
-                self._waiting.append(task)
+                self._waiting.append((task, one))
 
-    def _host(self, task: Task) -> None:
-        one = wanted(self._contract, task)
+    def _host(self, task: Task, one: Wanted) -> None:
         self._hosted[one.match_id] = task, one
         self._ask(one)
 
@@ -112,7 +159,9 @@ class AtTables:
         while True:
             if isinstance(told, BaseException):
                 raise told
-            if isinstance(told, Hosted):
+            if told is None:
+                self._woken = True
+            elif isinstance(told, Hosted):
                 one = self._hosted.pop(told.match_id, None)
                 if one:
                     hosted.append(self._over(*one, told))
@@ -134,8 +183,16 @@ class AtTables:
         return Played(task, game, told.record, None, told.thoughts, told.seconds)
 
 
+_Word = Hosted | Sequence[Played] | BaseException | None
+"""None: look whether there is more to play."""
+
+
+def _block(task: Task) -> str:
+    return task.deal.id if task.deal else ""
+
+
 def _key(task: Task) -> tuple[object, ...]:
-    return task.deal.id if task.deal else "", task.block, task.rotation, task.attempt
+    return _block(task), task.block, task.rotation, task.attempt
 
 
 class _Others:

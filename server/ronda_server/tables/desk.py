@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -20,20 +20,29 @@ class Desk:
     def __init__(self, tables: Tables, answer: Callable[[Hosted], None]) -> None:
         self._tables = tables
         self._answer = answer
-        self._games: set[asyncio.Task[None]] = set()
+        self._games: dict[asyncio.Task[None], str] = {}
+        """Each with what it is played for."""
         self._closed = False
 
     def take(self, wanted: Wanted) -> None:
         """Host a game, and answer when it is over."""
         if not self._closed:
             game = asyncio.get_running_loop().create_task(self._play(wanted))
-            self._games.add(game)
-            game.add_done_callback(self._games.discard)
+            self._games[game] = wanted.dealt.place.tournament
+            game.add_done_callback(self._games.pop)
+
+    async def drop(self, tournament: str) -> None:
+        """Call off the games of a tournament, or of a block of a ladder, and answer for none."""
+        await self._give_up([game for game, of in self._games.items() if of == tournament])
+        await self._tables.end(tournament)
 
     async def close(self) -> None:
         """Wait for nothing more. Matches go on, for whoever asks for them next."""
         self._closed = True
-        games = [*self._games]
+        await self._give_up([*self._games])
+
+    @staticmethod
+    async def _give_up(games: Sequence[asyncio.Task[None]]) -> None:
         for game in games:
             game.cancel()
         await asyncio.gather(*games, return_exceptions=True)

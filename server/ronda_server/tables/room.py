@@ -63,7 +63,7 @@ class Room:
         self._workers = 0
         self._patience: dict[str, _Patience] = {}
         self._looking = False
-        remotes.changed = self.look
+        remotes.listeners.append(self.look)
 
     async def wait(self, seats: Counter[str], workers: int) -> Turn:
         """Return when a game may begin; its seats are promised until `begun`."""

@@ -97,6 +97,7 @@ class Tables:
             self._room.begun(turn)
 
     def _seats(self, wanted: Wanted) -> list[dict[str, Any]]:
+        self._host.meet(wanted.bots)
         seats = []
         for identity in wanted.dealt.seats:
             isolation = REMOTE

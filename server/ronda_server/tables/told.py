@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ronda_arena.clock import Clock
 from ronda_arena.tournament.play import Dealt, dealt, game_id
 from ronda_arena.tournament.tasks import Contract, Task, Thought
+from ronda_bots.registry import BotInfo
 from ronda_core.rules import Settings
+
+LEAST_SECONDS: Final = 0.1
+"""For a decision of a remote bot."""
+
+
+def holds(clock: str | None) -> bool:
+    """Say whether remote bots can be held to a clock: it is one, and has no bank."""
+    if clock is None:
+        return False
+    times = Clock.parse(clock)
+    return not times.bank and times.per_decision >= LEAST_SECONDS
 
 
 class Wanted(NamedTuple):
@@ -23,6 +35,8 @@ class Wanted(NamedTuple):
     per_decision: int
     """Microseconds; 0: no limit."""
     rated: bool
+    bots: tuple[BotInfo, ...] = ()
+    """The other bots at this table, where the server may not know them."""
 
     def __repr__(self) -> str:
         return f"<Wanted: {self.match_id}>"

@@ -10,7 +10,6 @@ import msgspec
 from google.protobuf.duration_pb2 import Duration
 
 from ronda.v1 import tournament_pb2
-from ronda_arena.clock import Clock
 from ronda_arena.tournament import spec as specs
 from ronda_arena.tournament.entrants import rotations, sides
 from ronda_arena.tournament.formats.choice import format_of
@@ -20,6 +19,7 @@ from ronda_bots.registry import BotInfo, BotNotFoundError
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.hosting import Host
 from ronda_server.remote_bot import RemoteBot
+from ronda_server.tables.told import holds
 from ronda_server.tournaments.messages import format_name
 
 _MOST_ENTRANTS: Final = 200
@@ -27,8 +27,6 @@ _LONGEST: Final = 257
 """Characters of an entrant: two identities of 128, and what joins them."""
 DEFAULT_CLOCK: Final = "10"
 """Where remote bots play and nothing is said: seconds a decision."""
-LEAST_SECONDS: Final = 0.1
-"""For a decision of a remote bot."""
 _REASONS: Final = {
     "rules": Reason.BAD_RULES,
     "players": Reason.BAD_SEAT_COUNT,
@@ -65,8 +63,7 @@ def _with_remote(plan: Plan, remote: Mapping[str, RemoteBot]) -> Plan:
     ):
         raise ServiceError(Reason.BOT_DECLINES, field="spec.entrants")
     clock = plan.clock or DEFAULT_CLOCK
-    times = Clock.parse(clock)
-    if times.bank or times.per_decision < LEAST_SECONDS:
+    if not holds(clock):
         raise _refused("clock")
     return msgspec.structs.replace(plan, clock=clock, remote=tuple(sorted(remote)))
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ronda_arena.tournament.executors.processes import end_with_parent, interrupts_held
 from ronda_arena.worker import confine
-from ronda_server.tables.told import Hosted
 from ronda_server.tournaments.told import Halted, Orders
 
 if TYPE_CHECKING:
@@ -59,14 +58,14 @@ class Drive:
         self._lock = threading.Lock()
         self._process: SpawnProcess | None = None
         self._ended = False
-        self._to_say: SimpleQueue[Hosted | None] = SimpleQueue()
+        self._to_say: SimpleQueue[Any] = SimpleQueue()
         self.done: asyncio.Future[None] = self._loop.create_future()
         """When the process is gone."""
         threading.Thread(target=self._follow, name="driver", daemon=True).start()
 
-    def say(self, hosted: Hosted) -> None:
-        """Tell it what came of a game that it wanted hosted."""
-        self._to_say.put(hosted)
+    def say(self, word: object) -> None:
+        """Tell it something, such as what came of a game that it wanted hosted."""
+        self._to_say.put(word)
 
     async def end(self) -> None:
         """End it at once, and wait until it is gone."""
@@ -130,9 +129,9 @@ class Drive:
 
     def _speak(self, link: Connection) -> None:
         """Say what there is to say, on a thread: a driver that is slow to read holds up nobody."""
-        while (hosted := self._to_say.get()) is not None:
+        while (word := self._to_say.get()) is not None:
             with contextlib.suppress(OSError):  # it is gone: the next one asks again
-                link.send(hosted)
+                link.send(word)
 
     def _on_loop(self, call: Callable[..., None], *told: object) -> None:
         if not self._loop.is_closed():

@@ -14,7 +14,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
-from ronda_arena.clock import Clock
 from ronda_arena.isolation import IsolationError
 from ronda_arena.tournament import store
 from ronda_arena.tournament.deliver import summary, write_report
@@ -27,13 +26,11 @@ from ronda_arena.tournament.spec import Plan
 from ronda_arena.tournament.store import Store, StoreError
 from ronda_bots.registry import BotNotFoundError
 from ronda_server.claiming import patiently
-from ronda_server.tables.at_tables import AtTables
+from ronda_server.tables.at_tables import AtTables, longest
 from ronda_server.tournaments.told import Halted, Orders, Over, Reported, Stood
 
 _PATIENCE: Final = 900.0
 """Seconds without a game that is over, after which something of ours hangs and the process ends."""
-_DECISIONS: Final = 2000
-"""Of a hosted game: more than any has."""
 _STAND_SECONDS: Final = 0.5
 """Between two words on how far it is."""
 _REPORT_SECONDS: Final = 1.0
@@ -95,13 +92,8 @@ def _listen(link: Connection, place: AtTables) -> None:
 
 
 def _patience(plan: Plan) -> float:
-    """Return the seconds within which some game ends: bots that are hosted may use all their time.
-
-    Others may too, but then their games are over by it before long.
-    """
-    if not plan.remote or plan.clock is None:
-        return _PATIENCE
-    return _PATIENCE + _DECISIONS * Clock.parse(plan.clock).per_decision
+    """Return the seconds within which some game ends."""
+    return _PATIENCE + (longest(plan.clock) if plan.remote else 0.0)
 
 
 class _Teller:
