@@ -20,6 +20,8 @@ class Joined(msgspec.Struct, frozen=True, tag="joined"):
     at: int
     code: str = ""
     """The digest of its code; empty: nobody knows."""
+    remote: bool = False
+    """It plays over a stream, at the tables of a server."""
 
 
 class Left(msgspec.Struct, frozen=True, tag="left", omit_defaults=True):

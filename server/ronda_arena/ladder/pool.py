@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 
 import numpy as np
@@ -20,6 +20,8 @@ class Pool:
         self.variance: npt.NDArray[np.float64] = np.zeros(0)
         self.pinned: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.enabled: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self.remote: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
+        """It plays elsewhere."""
         self.owner: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.code: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         """The same number for the same code, whoever owns it; below 0: nobody knows."""
@@ -62,6 +64,13 @@ class Pool:
         for bot in entrants:
             self.last[bot] = self.seated
             self.ahead[bot] += 1
+
+    def full(self, most: Mapping[int, int]) -> npt.NDArray[np.bool_]:
+        """Say who is in as many blocks as it may be in at once, of those for whom that is told."""
+        found = np.zeros(self.count, np.bool_)
+        for bot, blocks in most.items():
+            found[bot] = self.playing[bot] >= blocks
+        return found
 
     def room(self, seats: int, at_once: int) -> int:
         """Return about how many blocks there is room for, if a bot is in so many at once."""

@@ -57,6 +57,8 @@ class Row:
     """Bots that are the same code under other names: they never meet."""
     predecessor: str = ""
     """The version from which its rating started; empty: none."""
+    remote: bool = False
+    """It plays over a stream, at the tables of a server."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON data."""
@@ -121,6 +123,7 @@ def row(ladder: Ladder, bot: Bot) -> Row:
         bot.changed,
         tuple(one.identity for one in ladder.alike(bot)),
         bot.predecessor,
+        bot.remote,
     )
 
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import faulthandler
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import Final, Self
 
-from ronda_arena.code import code
 from ronda_arena.ladder import pairing
-from ronda_arena.ladder.facts import End, Joined, Left, Over, Released, Seated, Void
-from ronda_arena.ladder.plan import MOST_BOTS, LadderError
+from ronda_arena.ladder.arrivals import Arrivals
+from ronda_arena.ladder.facts import End, Over, Released, Seated, Void
+from ronda_arena.ladder.guests import Guests, Nobody
+from ronda_arena.ladder.plan import LadderError
 from ronda_arena.ladder.standings import Change, Ladder
 from ronda_arena.ladder.store import Store
 from ronda_arena.ladder.tempo import Tempo
-from ronda_arena.tournament.codes import noted
 from ronda_arena.tournament.executors import Executor, ExecutorError
 from ronda_arena.tournament.results import Game
 from ronda_arena.tournament.tasks import Contract, Played, Task
@@ -50,8 +50,10 @@ Stalled = Callable[[Sequence[Task]], None]
 class _Playing:
     """A block that is being played: what came of its games so far."""
 
-    def __init__(self, entrants: tuple[int, ...], *, alone: bool) -> None:
+    def __init__(self, entrants: tuple[int, ...], *, hosted: bool, alone: bool) -> None:
         self.entrants = entrants
+        self.hosted = hosted
+        """It is played elsewhere, where it takes nobody's place."""
         self.alone = alone
         """It has a bot that takes long, or may."""
         self.later: deque[Task] = deque()
@@ -72,6 +74,7 @@ class Run:
         owners: Mapping[str, str] | None = None,
         tell: Tell = lambda _: None,
         told: Callable[[int, Change], None] | None = None,
+        guests: Guests | None = None,
         now: Callable[[], int] = lambda: int(time.time()),
         clock: Callable[[], float] = time.monotonic,
         look_every: float = LOOK_EVERY,
@@ -84,15 +87,14 @@ class Run:
         `find` says who is installed, and is asked again every `look_every` seconds. `wanted` are
         the names that play; empty: all. `owners` are by name; who has none owns itself. `tell` is
         called when something has been written down, `told` of each bot what every block that is
-        over did to it, those of the log first. Where no game ends for `patience` seconds, `stalled`
-        is told what is waited for. If it does not end the process, or cannot be called, that
-        happens a moment later: what every thread does is printed then.
+        over did to it, those of the log first. `guests` are the bots that play elsewhere. Where no
+        game ends for `patience` seconds, `stalled` is told what is waited for. If it does not end
+        the process, or cannot be called, that happens a moment later: what every thread does is
+        printed then.
         """
         self._store = store
-        self._find = find
-        self._wanted = tuple(wanted)
-        self._owners = dict(owners or {})
         self._tell = tell
+        self._guests = guests or Nobody()
         self._now = now
         self._clock = clock
         self._look_every = look_every
@@ -102,12 +104,17 @@ class Run:
         self._watch: Watch | None = None
         self._under_way: dict[tuple[str, int], Task] = {}
         self._playing: dict[str, _Playing] = {}
+        self._hosted: Counter[int] = Counter()
+        """Blocks of each bot that are being played elsewhere."""
         self._tempo = Tempo()
         self.ready: deque[Task] = deque()
         """Games that can be played now."""
         self._lost_in_row = 0
         self._looked = 0.0
         self.ladder = Ladder(store.plan, told)
+        self._arrivals = Arrivals(
+            store, self.ladder, find, self._guests, tuple(wanted), dict(owners or {}), now
+        )
         for fact in store.facts():
             self.ladder.take(fact)
         self._void(list(self.ladder.open), "the ladder was stopped while it was played")
@@ -127,10 +134,10 @@ class Run:
         `LadderError` where nobody is there to play: it may be called again when there is.
         """
         while not self._enough(games):
-            registry = self._look(self._find())
+            registry = self._look()
             feed = _Feed(self, games)
             with ExitStack() as stack:
-                executor = stack.enter_context(make(self._contract(registry), registry))
+                executor = stack.enter_context(make(self._arrivals.contract, registry))
                 self._begin_to_wait(stack)
                 while not self._enough(games) and (self._playing or not feed.stale):
                     before = feed.given
@@ -149,9 +156,13 @@ class Run:
                 self._wait()
                 self._tempo.width = executor.width
                 self._take(some)
+                self._arrivals.meet()
                 self._tell(self.ladder)
                 if self._clock() - self._looked >= self._look_every and not feed.stale:
-                    feed.stale = self._changed(self._find())
+                    self._looked = self._clock()
+                    feed.stale = self._arrivals.changed()
+                    if feed.stale:
+                        self._guests.leave()
 
     def _take(self, some: Sequence[Played]) -> None:
         """Count what was played: blocks of which it was the last game, all in one transaction."""
@@ -163,8 +174,9 @@ class Run:
             block = one.task.deal.id
             self._under_way.pop((block, one.task.rotation), None)
             playing = self._playing.get(block)
-            names = [self.ladder.bots[at].identity for at in one.task.entrants]
-            self._tempo.take(one.task.entrants, names, one)
+            if not self._hosts(one.task.entrants):
+                names = [self.ladder.bots[at].identity for at in one.task.entrants]
+                self._tempo.take(one.task.entrants, names, one)
             if playing is None or block in lost:
                 continue  # another of its games was lost, and with it the block
             if one.game is None:
@@ -183,11 +195,15 @@ class Run:
         voids = [Void(block, why, self._now()) for block, why in lost.items()]
         if not over and not voids:
             return
+        if voids:
+            self._guests.void([*lost])
         ends: list[End] = [*over, *voids]
         self._store.end(ends, records)
         for fact in ends:
             self.ladder.take(fact)
-            del self._playing[fact.block]
+            ended = self._playing.pop(fact.block)
+            if ended.hosted:
+                self._hosted.subtract(ended.entrants)
         self._lost_in_row = 0 if over else self._lost_in_row + len(voids)
         if self._lost_in_row >= MOST_LOST:
             raise ExecutorError(
@@ -198,6 +214,7 @@ class Run:
     def _void(self, blocks: Sequence[str], why: str) -> None:
         facts = [Void(block, why, self._now()) for block in blocks]
         if facts:
+            self._guests.void(blocks)
             self._store.end(facts, {})
         for fact in facts:
             self.ladder.take(fact)
@@ -219,11 +236,15 @@ class Run:
             one = Seated(self._store.next_block(len(seated)), entrants, self._now(), again)
             ladder.take(one)
             seated.append(one)
+            if self._hosts(entrants):
+                self._hosted.update(entrants)
         if not seated:
             return
         for one, deal in zip(seated, self._store.seat(seated), strict=True):
-            alone = self._tempo.may_be_slow(one.entrants)
-            playing = self._playing[one.block] = _Playing(one.entrants, alone=alone)
+            hosted = self._hosts(one.entrants)
+            alone = not hosted and self._tempo.may_be_slow(one.entrants)
+            playing = _Playing(one.entrants, hosted=hosted, alone=alone)
+            self._playing[one.block] = playing
             turns = range(plan.games)
             tasks = [Task(0, one.entrants, turn, deal=deal, alone=alone) for turn in turns]
             (playing.later if alone else self.ready).extend(tasks)
@@ -232,16 +253,24 @@ class Run:
 
     def _next_pairing(self, seated: Sequence[Seated]) -> tuple[tuple[int, ...], str] | None:
         """Return who plays next beside those that were just seated, and in the place of which."""
-        ladder, tempo = self.ladder, self._tempo
+        tempo = self._tempo
+        here = [one.entrants for one in seated if not self._hosts(one.entrants)]
         slow = sum(playing.alone for playing in self._playing.values())
-        slow += sum(tempo.may_be_slow(one.entrants) for one in seated)
-        resting = tempo.resting(ladder.pool, slow)
-        found = pairing.next_pairing(ladder, self._store.secret, self._at_once, resting)
-        if found is None and not ladder.open:
+        slow += sum(map(tempo.may_be_slow, here))
+        found = self._free_pairing(slow)
+        if found is None and not here and all(one.hosted for one in self._playing.values()):
             tempo.forgive()
-            resting = tempo.resting(ladder.pool, slow)
-            found = pairing.next_pairing(ladder, self._store.secret, self._at_once, resting)
+            found = self._free_pairing(slow)
         return found
+
+    def _free_pairing(self, slow: int) -> tuple[tuple[int, ...], str] | None:
+        pool = self.ladder.pool
+        resting = self._tempo.resting(pool, slow, self._hosted) | pool.full(self._arrivals.most)
+        return pairing.next_pairing(self.ladder, self._store.secret, self._at_once, resting)
+
+    def _hosts(self, entrants: Sequence[int]) -> bool:
+        """Say whether a game of these is played elsewhere."""
+        return any(self.ladder.bots[at].remote for at in entrants)
 
     def gives(self, task: Task) -> bool:
         """Say whether a game still counts, none of its block being lost: it is played then."""
@@ -256,61 +285,16 @@ class Run:
         coming = len(self.ladder.open) * self.ladder.plan.games if ahead else 0
         return self.ladder.games + coming >= games
 
-    def _contract(self, registry: Registry) -> Contract:
-        """Return what games are played under: a bot's place is its number, whoever is away."""
-        here = [bot.identity for bot in self.ladder.bots if bot.present]
-        roster = [bot.identity if bot.present else here[0] for bot in self.ladder.bots]
-        return Contract(noted(self.ladder.plan.games_plan(roster), registry), b"")
-
-    def _look(self, registry: Registry) -> Registry:
-        """Write down who came and who went; return those who play."""
+    def _look(self) -> Registry:
+        """Write down who came and who went; return those who play here."""
         self._looked = self._clock()
-        ladder, now = self.ladder, self._now()
-        there = self._there(registry)
-        resting = _resting(registry)
-        facts: list[Joined | Left] = []
-        for bot in ladder.bots:
-            rest = resting.get(bot.identity, _NOTHING)
-            gone = bot.identity not in there
-            if gone and (bot.present or (bot.rests, bot.why_rests) != rest):
-                facts.append(Left(bot.number, now, *rest))
-        for identity, (owner, of) in there.items():
-            known = ladder.find(identity)
-            if known is None or not known.present or (known.owner, known.code) != (owner, of):
-                facts.append(Joined(identity, owner, now, of))
-        if facts:
-            self._store.note(facts)
-        for fact in facts:
-            ladder.take(fact)
-        self._tell(ladder)
-        if len(there) < ladder.plan.seats:
-            many = "1 bot is" if len(there) == 1 else f"{len(there)} bots are"
-            raise LadderError(f"{many} there, and a table needs {ladder.plan.seats}")
-        return Registry(tuple(map(registry.find, there)), ())
-
-    def _changed(self, registry: Registry) -> bool:
-        self._looked = self._clock()
-        here = {bot.identity: (bot.owner, bot.code) for bot in self.ladder.bots if bot.present}
-        resting = _resting(registry)
-        return self._there(registry) != here or any(
-            (bot.rests, bot.why_rests) != resting.get(bot.identity, _NOTHING)
-            for bot in self.ladder.bots
-            if not bot.present
-        )
-
-    def _there(self, registry: Registry) -> dict[str, tuple[str, str]]:
-        """Return who is there and plays here: owner and code by identity."""
-        anchors = {anchor.bot for anchor in self.ladder.plan.anchors}
-        found = {}
-        for bot in registry.bots:
-            wanted = not self._wanted or not {bot.name, bot.identity}.isdisjoint(self._wanted)
-            if wanted or bot.identity in anchors:
-                known = self.ladder.find(bot.identity)
-                of = code(bot) or (known.code if known else "")  # it cannot be read just now
-                found[bot.identity] = self._owners.get(bot.name, bot.name), of
-        if len(found) > MOST_BOTS:
-            raise LadderError(f"{len(found)} bots are there; a ladder takes {MOST_BOTS} at a time")
-        return found
+        playing = self._arrivals.look()
+        self._tell(self.ladder)
+        present = sum(bot.present for bot in self.ladder.bots)
+        if present < self.ladder.plan.seats:
+            many = "1 bot is" if present == 1 else f"{present} bots are"
+            raise LadderError(f"{many} there, and a table needs {self.ladder.plan.seats}")
+        return playing
 
     def _nobody(self) -> str:
         resting = [bot.identity for bot in self.ladder.bots if bot.present and bot.quarantined]
@@ -332,14 +316,6 @@ class Run:
             self._watch.heard()
             last = self._patience + _GRACE_SECONDS
             faulthandler.dump_traceback_later(last, exit=True, file=_STDERR)
-
-
-_NOTHING: Final = ("", "")
-
-
-def _resting(registry: Registry) -> dict[str, tuple[str, str]]:
-    """Return how and why bots may not play where bots are kept, by identity."""
-    return {one.bot.identity: (one.state, one.reason) for one in registry.resting}
 
 
 class _Feed:

@@ -52,6 +52,8 @@ class Bot:
     """How often its code was another one, under the same version."""
     predecessor: str = ""
     """The version from which it has started; empty: none."""
+    remote: bool = False
+    """It plays over a stream, at the tables of a server."""
     rests: str = ""
     """Why it is away: it is `disabled` or `quarantined` where bots are kept."""
     why_rests: str = ""
@@ -246,11 +248,13 @@ class Ladder:
                 if not bot.pinned:  # it may be another bot, whatever its version says
                     bot.rating = ratings.new_version(bot.rating)
         bot.since, bot.rests, bot.why_rests = fact.at, "", ""
+        bot.remote = fact.remote
         bot.code = fact.code or bot.code
         pool = self.pool
         pool.owner[bot.number] = self._owners.setdefault(bot.owner, len(self._owners))
         if bot.code:
             pool.code[bot.number] = self._codes.setdefault(bot.code, len(self._codes))
+        pool.remote[bot.number] = bot.remote
         pool.last[bot.number] = pool.seated
         pool.ahead[bot.number] = 0.0
         self._rate(bot)

@@ -7,7 +7,7 @@ what its own decisions took, and an equal part of the rest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -58,11 +58,12 @@ class Tempo:
     def judge(self, pool: Pool) -> None:
         """Say anew who is slow: anchors play for the others, so what is usual is not theirs.
 
-        Who is new counts as quick there.
+        Nor is that of those who play elsewhere; who is new counts as quick.
         """
         self._fit(pool.count)
         seconds = self._seconds[: pool.count]
-        usual = seconds[pool.enabled[: pool.count] & ~pool.pinned[: pool.count]]
+        playing = pool.enabled[: pool.count] & ~pool.remote[: pool.count]
+        usual = seconds[playing & ~pool.pinned[: pool.count]]
         usual = np.sort(np.nan_to_num(usual))
         self._slow[:] = False
         if len(usual):
@@ -76,10 +77,18 @@ class Tempo:
     def _any_slow(self, entrants: Sequence[int]) -> bool:
         return any(bot < len(self._slow) and self._slow[bot] for bot in entrants)
 
-    def resting(self, pool: Pool, slow: int) -> npt.NDArray[np.bool_]:
-        """Say who may not be seated now, while `slow` blocks take long, or may."""
+    def resting(
+        self, pool: Pool, slow: int, hosted: Mapping[int, int] | None = None
+    ) -> npt.NDArray[np.bool_]:
+        """Say who may not be seated now, while `slow` blocks take long, or may.
+
+        `hosted` are the blocks of bots that are played elsewhere, where they hold up nobody.
+        """
         self._fit(pool.count)
-        rests = np.isnan(self._seconds[: pool.count]) & (pool.playing[: pool.count] > 0)
+        here = pool.playing[: pool.count].copy()
+        for bot, blocks in (hosted or {}).items():
+            here[bot] -= blocks
+        rests = np.isnan(self._seconds[: pool.count]) & (here > 0)
         if slow >= max(1, self.width // 2) or (self.width == 1 and self._owed > 0):
             rests |= self._slow[: pool.count]
         return rests

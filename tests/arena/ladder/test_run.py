@@ -202,7 +202,7 @@ def test_the_log_says_what_code_played_and_notices_another(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     codes = {RANDOM.identity: "r", GREEDY.identity: "g", CAREFUL.identity: "g"}
-    monkeypatch.setattr("ronda_arena.ladder.run.code", lambda bot: codes[bot.identity])
+    monkeypatch.setattr("ronda_arena.ladder.arrivals.code", lambda bot: codes[bot.identity])
     running = run(store)
     running.play(Here, 20)
     greedy, careful = running.ladder.find(GREEDY.identity), running.ladder.find(CAREFUL.identity)
