@@ -150,11 +150,11 @@ class Config:
     ladders: tuple[str | Path, ...] = ()
     """Files, each of which says what a ladder is that the server plays."""
     hosted_games: int = 64
-    """Games of tournaments at once in which remote bots play."""
+    """Games of tournaments and ladders at once in which remote bots play."""
     hosted_workers: int = 16
     """Processes of bots in all of these games together."""
     bot_absence: float = 60.0
-    """Seconds for which games of a tournament wait for a remote bot that is away."""
+    """Seconds for which games of a tournament or ladder wait for a remote bot that is away."""
     bot_delay: float = 0.0
     """Seconds that a hosted bot waits with each decision, so that people can follow."""
     drain_seconds: float = 10.0
@@ -268,8 +268,9 @@ class Server:
             files,
             lambda name: self._registry.find(name).identity,
             _home(self._config),
+            self._config.bot_absence,
         )
-        self.ladders = Ladders(self.host, orders)
+        self.ladders = Ladders(self.host, self.tables, orders)
         self._stack.push_async_callback(self.ladders.close)
         self.ladders.open()
         return self.ladders

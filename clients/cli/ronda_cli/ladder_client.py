@@ -179,6 +179,7 @@ def _row(told: ladder_pb2.LadderRating) -> Row:
         changed=told.code_changes,
         alike=tuple(name(other, _WIDE) for other in told.alike),
         predecessor=name(told.predecessor, _WIDE) if told.predecessor else "",
+        remote=told.remote,
     )
 
 

@@ -142,7 +142,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 1000),
     default=64,
     show_default=True,
-    help="Games of tournaments with remote bots at once.",
+    help="Games with remote bots at once, of tournaments and ladders.",
 )
 @click.option(
     "--hosted-workers",
@@ -156,7 +156,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(0, 600),
     default=60.0,
     show_default=True,
-    help="Seconds that games of a tournament wait for a remote bot.",
+    help="Seconds that games, and ladders, wait for a remote bot.",
 )
 @click.option(
     "--bot-delay",

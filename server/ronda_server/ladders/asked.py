@@ -38,6 +38,8 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Whose bots are, by name; who is not in it owns itself."""
     look_every: Annotated[float, msgspec.Meta(ge=0.1)] = 60.0
     """Seconds after which it is looked again who is installed."""
+    remote: bool | None = None
+    """Whether remote bots play too; left out: where they can be held to the clock."""
     workers: Annotated[int, msgspec.Meta(ge=1, le=256)] = 1
     """Processes that play its games."""
 
@@ -47,6 +49,7 @@ _DECIDED: Final = frozenset(Asked.__struct_fields__) - {
     "bots",
     "owners",
     "look_every",
+    "remote",
     "workers",
 }
 """What a ladder keeps for as long as it lives."""

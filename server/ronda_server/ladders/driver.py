@@ -25,8 +25,10 @@ from ronda_arena.tournament.store import StoreError
 from ronda_arena.tournament.tasks import Contract
 from ronda_bots.registry import Registry
 from ronda_server.claiming import patiently
+from ronda_server.ladders.elsewhere import Elsewhere
 from ronda_server.ladders.teller import Teller
 from ronda_server.ladders.told import Orders
+from ronda_server.tables.at_tables import longest
 
 _PATIENCE: Final = 900.0
 """Seconds without a game that is over, after which something of ours hangs and the process ends."""
@@ -37,7 +39,7 @@ def drive(link: Connection, orders: Orders) -> None:
     teller = Teller(link)
     try:
         with patiently(lambda: store.claim(orders.folder)) as held:
-            _play(held, teller, orders)
+            _play(held, teller, orders, link)
     except IsolationError as refused:
         teller.halt("isolation", str(refused))
     except ExecutorError as problem:
@@ -48,10 +50,13 @@ def drive(link: Connection, orders: Orders) -> None:
         teller.halt("workers", fault_words(fault))
 
 
-def _play(held: Folder, teller: Teller, orders: Orders) -> None:
+def _play(held: Folder, teller: Teller, orders: Orders, link: Connection) -> None:
     kept = held.find()
     if kept is None or kept.plan != orders.plan:
         raise StoreError("the folder holds another ladder than it did")
+    elsewhere = None
+    if orders.remote:
+        elsewhere = Elsewhere(link, teller.say, orders.plan, orders.absence)
     run = Run(
         kept,
         partial(_there, orders),
@@ -59,16 +64,21 @@ def _play(held: Folder, teller: Teller, orders: Orders) -> None:
         owners=orders.owners,
         tell=teller.step,
         told=teller.changed,
+        guests=elsewhere,
         look_every=orders.look_every,
-        patience=_PATIENCE,
+        patience=_PATIENCE + (longest(orders.plan.clock) if elsewhere else 0.0),
     )
     teller.open(run.ladder)
+    if elsewhere:
+        elsewhere.expect(run.ladder.bots)
+        elsewhere.listen()
+    rest = elsewhere.rest if elsewhere else time.sleep
     while True:
         try:
-            run.play(partial(_place, orders))
+            run.play(partial(_place, orders, elsewhere))
         except LadderError as nobody:
             teller.wait(str(nobody))
-        time.sleep(orders.look_every)  # until it is looked again who is there
+        rest(orders.look_every)  # until it is looked again who is there
 
 
 def _there(orders: Orders) -> Registry:
@@ -76,8 +86,13 @@ def _there(orders: Orders) -> Registry:
     return discover(home=orders.home)
 
 
-def _place(orders: Orders, contract: Contract, registry: Registry) -> Executor:
+def _place(
+    orders: Orders, elsewhere: Elsewhere | None, contract: Contract, registry: Registry
+) -> Executor:
     """Return where games are played: the one place that says so."""
-    if orders.workers == 1:
-        return Here(contract, registry)
-    return Processes(contract, registry, orders.workers)
+    place: Executor = (
+        Here(contract, registry)
+        if orders.workers == 1
+        else Processes(contract, registry, orders.workers)
+    )
+    return elsewhere.place(place, contract, registry) if elsewhere else place

@@ -5,20 +5,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import structlog
 
 from ronda_arena.ladder.plan import LadderPlan
 from ronda_arena.ladder.rows import BOT_STATES
-from ronda_server.errors import Reason, ServiceError
+from ronda_server.errors import Reason, ServiceError, StorageError
 from ronda_server.hosting import Host
 from ronda_server.ladders.audience import Audience, Sign
 from ronda_server.ladders.drive import live
 from ronda_server.ladders.table import Table
-from ronda_server.ladders.told import Opened, Orders, Stood, Told, Waiting
-from ronda_server.metrics import Metrics
+from ronda_server.ladders.told import (
+    Attendee,
+    Attending,
+    CallOff,
+    Opened,
+    Orders,
+    Stood,
+    Told,
+    Waiting,
+)
+from ronda_server.tables.desk import Desk
+from ronda_server.tables.tables import Tables
+from ronda_server.tables.told import Wanted
 from ronda_server.tournaments.drive import Drive
 from ronda_server.tournaments.told import Halted
 
@@ -40,16 +51,24 @@ _GONE: Any = object()
 class Ladder:
     """One ladder."""
 
-    def __init__(self, orders: Orders, metrics: Metrics, turned: Callable[[], None]) -> None:
+    def __init__(
+        self, orders: Orders, host: Host, tables: Tables, turned: Callable[[], None]
+    ) -> None:
         """Begin; `turned` is called when anything of it is new."""
         self.orders = orders
+        self._host = host
+        self._tables = tables
+        self._settings = orders.plan.settings
+        self._attending: Mapping[str, Attendee] | None = None
+        """The remote bots that its driver knows to be there."""
+        self._looking = False
         self.table = Table()
         self.state = STARTING
         self.problem = ""
         """Why it is halted: `bots`, `isolation`, `workers` or `storage`."""
         self.audience = Audience(self._sign, self.table.knows)
         self.drive: Drive | None = None
-        self._metrics = metrics
+        self._metrics = host.metrics
         self._turned = turned
         self._failures = 0
         """Drivers in a row that ended before another block was over."""
@@ -89,13 +108,55 @@ class Ladder:
         heard: asyncio.Queue[Told] = asyncio.Queue()
         self._turn(STARTING)
         self.drive = drive = Drive(self.orders, heard.put_nowait, live)
+        desk = Desk(self._tables, drive.say)
         drive.done.add_done_callback(lambda _: heard.put_nowait(_GONE))
-        while (told := await heard.get()) is not _GONE:
-            if isinstance(told, Halted):
-                await drive.end()  # what it has said is on disk
-                return told
-            self._hear(told)
+        self._attending = None
+        self._look()
+        try:
+            while (told := await heard.get()) is not _GONE:
+                if isinstance(told, Halted):
+                    await drive.end()  # what it has said is on disk
+                    return told
+                if isinstance(told, Wanted):
+                    desk.take(told)
+                elif isinstance(told, CallOff):
+                    self._host.spawn(self._call_off(desk, told.blocks))
+                else:
+                    self._hear(told)
+        finally:
+            await desk.close()
         return None
+
+    def look(self) -> None:
+        """See soon which remote bots are there."""
+        if self.orders.remote and not self._looking:
+            self._looking = True
+            asyncio.get_running_loop().call_soon(self._look)
+
+    def _look(self) -> None:
+        self._looking = False
+        if not self.orders.remote or self.drive is None:
+            return
+        plan = self.plan
+        seats = plan.players // plan.seats
+        there = {
+            bot.identity: Attendee(bot.account, bot.max_seats)
+            for bot in self._host.remotes.here
+            if bot.plays(self._settings) and bot.max_seats >= seats
+        }
+        if there != self._attending:
+            self._attending = there
+            self.drive.say(Attending(there))
+
+    async def _call_off(self, desk: Desk, blocks: Sequence[str]) -> None:
+        """End what is hosted of blocks, for as long as the storage may be away."""
+        for block in blocks:
+            while not self._host.draining:
+                try:
+                    await desk.drop(block)
+                    break
+                except StorageError:
+                    await self._host.pause()
 
     def _hear(self, told: Opened | Stood | Waiting) -> None:
         if isinstance(told, Waiting):
@@ -126,9 +187,10 @@ class Ladder:
 class Ladders:
     """The ladders of one server, by name; the first is that of who names none."""
 
-    def __init__(self, host: Host, orders: Sequence[Orders]) -> None:
+    def __init__(self, host: Host, tables: Tables, orders: Sequence[Orders]) -> None:
         self._host = host
-        self._every = [Ladder(one, host.metrics, self._count) for one in orders]
+        self._every = [Ladder(one, host, tables, self._count) for one in orders]
+        host.remotes.listeners += [one.look for one in self._every]
         self._leaving = asyncio.Event()
         self._lives: list[asyncio.Task[None]] = []
 

@@ -98,6 +98,7 @@ def rating(ranked: Ranked) -> ladder_pb2.LadderRating:
         code=row.code,
         code_changes=row.changed,
         alike=row.alike[:_MOST_ALIKE],
+        remote=row.remote,
     )
     if row.last:
         message.last_block_time.CopyFrom(convert.timestamp(row.last * _SECOND))

@@ -5,24 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import structlog
+
 from ronda_arena.database import StoreError
 from ronda_arena.ladder import begin, store
 from ronda_arena.ladder.plan import LadderError, LadderPlan
 from ronda_bots.registry import BotNotFoundError
 from ronda_server.claiming import patiently
 from ronda_server.errors import ConfigError
-from ronda_server.ladders.asked import Wanted, read
+from ronda_server.ladders.asked import Asked, Wanted, read
 from ronda_server.ladders.told import Orders
+from ronda_server.tables.told import LEAST_SECONDS, holds
+
+_log = structlog.get_logger(__name__)
 
 
 def orders(
-    files: Sequence[Path], identity: Callable[[str], str], home: Path | None
+    files: Sequence[Path],
+    identity: Callable[[str], str],
+    home: Path | None,
+    absence: float = 60.0,
 ) -> tuple[Orders, ...]:
     """Return the ladders that files ask for, begun where there is none; `ConfigError` else.
 
     It reads the disk, and waits some seconds for a driver whose server was killed.
     """
-    found = tuple(_taken_up(file, identity, home) for file in files)
+    found = tuple(_taken_up(file, identity, home, absence) for file in files)
     names = [one.plan.id for one in found]
     for name in names:
         if names.count(name) > 1:
@@ -30,7 +38,9 @@ def orders(
     return found
 
 
-def _taken_up(file: Path, identity: Callable[[str], str], home: Path | None) -> Orders:
+def _taken_up(
+    file: Path, identity: Callable[[str], str], home: Path | None, absence: float
+) -> Orders:
     wanted = read(file)
     try:
         plan = _plan(wanted, identity)
@@ -45,7 +55,24 @@ def _taken_up(file: Path, identity: Callable[[str], str], home: Path | None) -> 
         dict(asked.owners),
         asked.look_every,
         asked.workers,
+        _remote(file, asked, plan),
+        absence,
     )
+
+
+def _remote(file: Path, asked: Asked, plan: LadderPlan) -> bool:
+    """Say whether remote bots play; `ConfigError` where they cannot and are asked for."""
+    can = holds(plan.clock)
+    if not can and asked.remote is not False:
+        words = f"{plan.clock} seconds" if plan.clock else "no clock"
+        why = (
+            f"remote bots cannot play on a ladder with {words}: they need {LEAST_SECONDS:g} seconds"
+            " a decision at least, and no bank"
+        )
+        if asked.remote:
+            raise ConfigError(f'{file}: {why}. Begin another ladder, such as with clock = "10"')
+        _log.info(why, ladder=plan.id)
+    return can and asked.remote is not False
 
 
 def _plan(wanted: Wanted, identity: Callable[[str], str]) -> LadderPlan:

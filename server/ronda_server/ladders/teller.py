@@ -14,7 +14,8 @@ from typing import Final
 from ronda_arena.ladder.history import History, Point, point
 from ronda_arena.ladder.rows import rated, row
 from ronda_arena.ladder.standings import Bot, Change, Ladder
-from ronda_server.ladders.told import Head, Opened, Seen, Stood, Waiting
+from ronda_server.ladders.told import CallOff, Head, Opened, Seen, Stood, Waiting
+from ronda_server.tables.told import Wanted
 from ronda_server.tournaments.told import Halted
 
 _EVERY: Final = 0.5
@@ -78,6 +79,11 @@ class Teller:
     def halt(self, problem: str, words: str) -> None:
         """Say that it cannot go on."""
         self._flush(Halted(problem, words))
+
+    def say(self, word: Wanted | CallOff) -> None:
+        """Say something at once."""
+        with self._lock:
+            self._link.send(word)
 
     def _tell(self) -> None:
         while True:

@@ -1,4 +1,7 @@
-"""What a server says to a ladder's driver, and what it says back. Nothing of that is secret."""
+"""What a server says to a ladder's driver, and what it says back.
+
+Only what is to be hosted holds a secret: that of its block.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from ronda_arena.ladder.history import History, Point
 from ronda_arena.ladder.plan import LadderPlan
 from ronda_arena.ladder.ratings import Rating
 from ronda_arena.ladder.rows import Row
+from ronda_server.tables.told import Wanted
 from ronda_server.tournaments.told import Halted
 
 
@@ -27,6 +31,29 @@ class Orders(NamedTuple):
     look_every: float
     workers: int
     """Processes that play for it; 1: it plays itself."""
+    remote: bool = False
+    """Remote bots play too."""
+    absence: float = 60.0
+    """Seconds for which a remote bot that is away counts as there."""
+
+
+class Attendee(NamedTuple):
+    """A remote bot that is there."""
+
+    account: str
+    max_seats: int
+
+
+class Attending(NamedTuple):
+    """What the server says whenever it changes: the remote bots that are there, by identity."""
+
+    bots: Mapping[str, Attendee]
+
+
+class CallOff(NamedTuple):
+    """Blocks that count for nothing: what is still hosted of them is to end."""
+
+    blocks: tuple[str, ...]
 
 
 class Head(NamedTuple):
@@ -78,4 +105,4 @@ class Waiting(NamedTuple):
     """For the log."""
 
 
-Told = Opened | Stood | Waiting | Halted
+Told = Opened | Stood | Waiting | Halted | Wanted | CallOff

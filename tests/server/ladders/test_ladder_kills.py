@@ -23,8 +23,8 @@ pytestmark = pytest.mark.thorough
 
 
 @contextmanager
-def _serving(folder: Path, file: Path) -> Iterator[tuple[subprocess.Popen[bytes], Any]]:
-    """Yield a server as a process of its own, and a stub for it; it is killed in the end."""
+def serving(folder: Path, file: Path) -> Iterator[tuple[subprocess.Popen[bytes], Any, str]]:
+    """Yield a server as a process of its own, a stub and its address; it is killed in the end."""
     free = [
         word
         for name in ("listen", "metrics-listen", "health-listen")
@@ -41,7 +41,7 @@ def _serving(folder: Path, file: Path) -> Iterator[tuple[subprocess.Popen[bytes]
             assert process.stdout
             address = json.loads(process.stdout.readline())["listen"]
             with grpc.insecure_channel(address) as channel:
-                yield process, LadderServiceStub(channel)
+                yield process, LadderServiceStub(channel), address
         finally:
             process.kill()
 
@@ -53,7 +53,7 @@ def test_a_server_that_is_killed_goes_on_and_what_was_told_stands(
     file = ladder_file(tmp_path, workers=workers)
     seen = Seen()
     for _ in range(2):
-        with _serving(tmp_path, file) as (process, stub):
+        with serving(tmp_path, file) as (process, stub, _):
             request = pb.WatchLadderRequest(after_sequence=seen.ladder.sequence)
             more = seen.games + 20
             for message in stub.WatchLadder(request, timeout=60):

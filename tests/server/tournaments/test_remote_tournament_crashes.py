@@ -36,9 +36,9 @@ BLOCKS = 25
 
 
 @contextmanager
-def bot(address: str, key_file: Path) -> Iterator[None]:
-    """Serve `random` as the remote bot `far`; it is killed in the end."""
-    words = ["bots", "serve", "random", "--as", "far", "--key-file", str(key_file)]
+def bot(address: str, key_file: Path, name: str = "far") -> Iterator[None]:
+    """Serve `random` as a remote bot; it is killed in the end."""
+    words = ["bots", "serve", "random", "--as", name, "--key-file", str(key_file)]
     with subprocess.Popen(
         [sys.executable, "-m", "ronda_cli", *words, "--server", address],
         stdout=subprocess.DEVNULL,
@@ -49,7 +49,7 @@ def bot(address: str, key_file: Path) -> Iterator[None]:
             with grpc.insecure_channel(address) as channel:
                 stub: Any = BotServiceStub(channel)
                 until_ = time.monotonic() + 30
-                while not any(one.remote for one in stub.ListBots(bots_pb.ListBotsRequest()).bots):
+                while name not in [b.name for b in stub.ListBots(bots_pb.ListBotsRequest()).bots]:
                     assert time.monotonic() < until_, "the bot does not come"
             yield
         finally:

@@ -217,6 +217,7 @@ class LadderRating(_message.Message):
     CODE_FIELD_NUMBER: _builtins.int
     CODE_CHANGES_FIELD_NUMBER: _builtins.int
     ALIKE_FIELD_NUMBER: _builtins.int
+    REMOTE_FIELD_NUMBER: _builtins.int
     bot: _builtins.str
     """The bot: `name@version`."""
     owner: _builtins.str
@@ -261,6 +262,8 @@ class LadderRating(_message.Message):
     """
     code_changes: _builtins.int
     """How often that was another one, under the same version."""
+    remote: _builtins.bool
+    """Whether it is a remote bot: in the records of its games its isolation is `remote`."""
     @_builtins.property
     def rating(self) -> _tournament_pb2.Interval:
         """What it is worth, and the interval that holds 95 % of what is thought possible, as wide as the
@@ -307,10 +310,11 @@ class LadderRating(_message.Message):
         code: _builtins.str = ...,
         code_changes: _builtins.int = ...,
         alike: _abc.Iterable[_builtins.str] | None = ...,
+        remote: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["last_block_time", b"last_block_time", "rating", b"rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alike", b"alike", "at_least", b"at_least", "blocks", b"blocks", "bot", b"bot", "code", b"code", "code_changes", b"code_changes", "drawn", b"drawn", "faults", b"faults", "games", b"games", "last_block_time", b"last_block_time", "lost", b"lost", "note", b"note", "opponents", b"opponents", "owner", b"owner", "predecessor", b"predecessor", "provisional", b"provisional", "rank", b"rank", "rating", b"rating", "state", b"state", "won", b"won"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alike", b"alike", "at_least", b"at_least", "blocks", b"blocks", "bot", b"bot", "code", b"code", "code_changes", b"code_changes", "drawn", b"drawn", "faults", b"faults", "games", b"games", "last_block_time", b"last_block_time", "lost", b"lost", "note", b"note", "opponents", b"opponents", "owner", b"owner", "predecessor", b"predecessor", "provisional", b"provisional", "rank", b"rank", "rating", b"rating", "remote", b"remote", "state", b"state", "won", b"won"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

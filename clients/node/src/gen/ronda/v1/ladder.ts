@@ -154,6 +154,8 @@ export interface LadderRating {
   codeChanges: number;
   /** Bots that are the same code under other names: they never meet; at most 200. */
   alike: string[];
+  /** Whether it is a remote bot: in the records of its games its isolation is `remote`. */
+  remote: boolean;
 }
 
 /** Whether it plays. */
@@ -460,6 +462,7 @@ function createBaseLadderRating(): LadderRating {
     code: "",
     codeChanges: 0,
     alike: [],
+    remote: false,
   };
 }
 
@@ -524,6 +527,9 @@ export const LadderRating: MessageFns<LadderRating> = {
     }
     for (const v of message.alike) {
       writer.uint32(162).string(v!);
+    }
+    if (message.remote !== false) {
+      writer.uint32(168).bool(message.remote);
     }
     return writer;
   },
@@ -701,6 +707,14 @@ export const LadderRating: MessageFns<LadderRating> = {
             message.alike.push(reader.string());
             continue;
           }
+          case 21: {
+            if (tag !== 168) {
+              break;
+            }
+
+            message.remote = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -740,6 +754,7 @@ export const LadderRating: MessageFns<LadderRating> = {
     message.code = object.code ?? "";
     message.codeChanges = object.codeChanges ?? 0;
     message.alike = object.alike?.map((e) => e) || [];
+    message.remote = object.remote ?? false;
     return message;
   },
 };
