@@ -95,6 +95,11 @@ def test_a_seed_is_told_neither_while_it_is_played_nor_where_there_is_none(
     assert (report(tmp_path / "u")["seed"], report(tmp_path / "u")["again"]) == (None, "")
 
 
+NOT_OF_THE_PLAN = frozenset(
+    ["spec", "folder", "output", "plain", "stall", "bots_dir", "workers", "on_fault"]
+)
+
+
 @pytest.mark.parametrize(
     "asked",
     [
@@ -112,7 +117,8 @@ def test_the_command_says_all_of_the_plan(asked: dict[str, Any], run: Run) -> No
         given = {
             name: value
             for name, value in context.params.items()
-            if name not in ("spec", "folder", "output", "plain", "stall", "bots_dir", "workers")
+            if name
+            not in ("spec", "folder", "output", "plain", "stall", "bots_dir", "workers", "on_fault")
             and value is not None
         }
     wished = tournament_wishes.wanted(None, given, "")

@@ -11,7 +11,6 @@ from tests.arena.tournament.plans import Scripted
 from ronda_arena.ladder.history import MOST, History, Point, point
 from ronda_arena.ladder.standings import Change, Ladder
 from ronda_arena.ladder.store import Store, claim
-from ronda_bots.registry import Registry
 
 
 def _points(blocks: int) -> list[Point]:
@@ -75,7 +74,8 @@ def test_nothing_of_it_is_told_of_a_block_that_is_being_played(tmp_path: Path) -
         store = folder.begin(ladder_plan())
         changes: list[Change] = []
         running = run(store, told=lambda _, change: changes.append(change))
-        running._look(Registry(running._find().bots, ()))
-        assert running.seat(None)
+        running._look()
+        running.seat(None)
+        assert running.ready
         assert running.ladder.open
         assert changes == []
