@@ -61,6 +61,8 @@ class Remotes:
         self._max_account_bots = max_account_bots
         self._max_seats = max_seats
         self._bots: OrderedDict[str, RemoteBot] = OrderedDict()
+        self._by_name: dict[str, dict[str, RemoteBot]] = {}
+        """The same bots, to be found by their names without going through all of them."""
         self._seated: dict[str, dict[int, Place]] = {}
         self._connected = 0
         self.draining = False
@@ -77,7 +79,7 @@ class Remotes:
     @property
     def ready(self) -> list[RemoteBot]:
         """Those that can be given seats, by name, then from the oldest version to the newest."""
-        return sorted(self.here, key=lambda bot: (bot.about.name, _age(bot.about.version)))
+        return sorted(self.here, key=lambda bot: (bot.about.name, bot.age))
 
     @property
     def here(self) -> Iterator[RemoteBot]:
@@ -91,13 +93,10 @@ class Remotes:
 
     def find(self, wanted: str) -> RemoteBot | None:
         """Return the bot `name@version` if it is ready, or the newest version of `name` that is."""
-        name, at, version = wanted.partition("@")
-        found = [
-            bot
-            for bot in self.ready
-            if bot.about.name == name and (not at or bot.about.version == version)
-        ]
-        return found[-1] if found else None
+        if "@" in wanted:
+            return self.there(wanted)
+        own = (bot for bot in self._by_name.get(wanted, {}).values() if bot.ready)
+        return max(own, key=lambda bot: bot.age, default=None)
 
     def there(self, identity: str) -> RemoteBot | None:
         """Return a bot if it can be given seats."""
@@ -235,11 +234,11 @@ class Remotes:
 
     def forget(self, name: str) -> bool:
         """Forget all bots of a name; false where one is there, or has or may have a match."""
-        own = [bot for bot in self._bots.values() if bot.about.name == name]
+        own = [*self._by_name.get(name, {}).values()]
         if not self.loaded or any(bot.connection or bot.places for bot in own):
             return False
         for bot in own:
-            del self._bots[bot.identity]
+            self._drop(bot)
         return True
 
     def all_loaded(self) -> None:
@@ -260,8 +259,16 @@ class Remotes:
         bot = self._bots.get(identity)
         if bot is None:
             bot = self._bots[identity] = RemoteBot(identity)
+            self._by_name.setdefault(bot.about.name, {})[identity] = bot
             self._forget()
         return bot
+
+    def _drop(self, bot: RemoteBot) -> None:
+        del self._bots[bot.identity]
+        versions = self._by_name[bot.about.name]
+        del versions[bot.identity]
+        if not versions:
+            del self._by_name[bot.about.name]
 
     def _seat(self, live: Live, seat: int) -> Place:
         bot = self._meet(live.game.seats[seat].identity)
@@ -279,9 +286,9 @@ class Remotes:
         """Forget who has been away for longest and has no match, where there are too many."""
         if len(self._bots) - self._connected <= _KEPT_BOTS:
             return
-        for identity, bot in self._bots.items():
+        for bot in self._bots.values():
             if not bot.connection and not bot.places:
-                del self._bots[identity]
+                self._drop(bot)
                 return
 
 
@@ -310,10 +317,3 @@ def _why_over(ending: Ending) -> Rejection:
     fault = ending.result.fault
     late = fault and fault.seat == ending.seat and fault.cause in (Cause.TIME, Cause.NO_SHOW)
     return Rejection.LATE if late else Rejection.MATCH_OVER
-
-
-def _age(version: str) -> tuple[tuple[int, int, str], ...]:
-    """Return what sorts versions by the numbers in them: 1.10 after 1.9, 2.0 after 2.0rc1."""
-    parts = re.findall(r"[0-9]+|[A-Za-z]+", version)
-    ranked = [(2, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
-    return (*ranked, (1, 0, ""))

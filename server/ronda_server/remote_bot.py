@@ -7,6 +7,7 @@ stream that follows another one begins where the bot is.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict, deque
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -134,6 +135,8 @@ class RemoteBot:
         self.account = ""
         name, _, version = identity.partition("@")
         self.about = About(name, version)
+        self.age = _age(version)
+        """What sorts the versions of a bot, from the oldest to the newest."""
         self.max_seats = 0
         self.connection: Connection | None = None
         self.places: dict[tuple[str, int], Place] = {}
@@ -175,3 +178,10 @@ class RemoteBot:
             rules == settings.preset.name and (not players or settings.players in players)
             for rules, players in self.about.plays
         )
+
+
+def _age(version: str) -> tuple[tuple[int, int, str], ...]:
+    """Return what sorts versions by the numbers in them: 1.10 after 1.9, 2.0 after 2.0rc1."""
+    parts = re.findall(r"[0-9]+|[A-Za-z]+", version)
+    ranked = [(2, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
+    return (*ranked, (1, 0, ""))

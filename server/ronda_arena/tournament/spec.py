@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from hashlib import sha256
 from math import ceil, log2
 from typing import Annotated, Any, Final, Literal
@@ -235,8 +236,8 @@ def plan(spec: Spec, identity: Callable[[str], str], token: Callable[[], str]) -
     tells them apart. `SpecError` for what cannot be played.
     """
     rules = _rules(spec)
-    entrants = tuple(_entrant(text, spec.players, identity) for text in spec.bots)
-    names = [entrant.name for entrant in entrants]
+    named = cache(partial(_entrant, players=spec.players, identity=identity))
+    entrants = tuple(map(named, spec.bots))
     _check_once(entrants)
     _check_count(spec, len(entrants))
     if spec.rated and spec.seed is not None:
@@ -260,7 +261,7 @@ def plan(spec: Spec, identity: Callable[[str], str], token: Callable[[], str]) -
         blocks=spec.blocks,
         rounds=spec.rounds,
         challengers=spec.challengers or 1,
-        pairings=tuple(_pairing(one, names, spec, identity) for one in spec.pairings),
+        pairings=_pairings(spec, entrants, named),
         seeded=spec.seed is not None,
         clock=spec.clock,
         isolation=spec.isolation,
@@ -377,16 +378,24 @@ def _check_stop(spec: Spec, count: int) -> None:
         raise SpecError(problem, "blocks")
 
 
+def _pairings(
+    spec: Spec, entrants: Sequence[Entrant], named: Callable[[str], Entrant]
+) -> tuple[tuple[int, ...], ...]:
+    place = {entrant.turned: at for at, entrant in enumerate(entrants)}
+    place |= {entrant.name: at for at, entrant in enumerate(entrants)}
+    return tuple(_pairing(one, place, named, spec.players) for one in spec.pairings)
+
+
 def _pairing(
-    names: Sequence[str], entrants: Sequence[str], spec: Spec, identity: Callable[[str], str]
+    names: Sequence[str], place: Mapping[str, int], named: Callable[[str], Entrant], players: int
 ) -> tuple[int, ...]:
-    table = sides(spec.players)
-    named = [_entrant(name, spec.players, identity) for name in names]
-    unknown = [one.name for one in named if not {one.name, one.turned} & {*entrants}]
+    table = sides(players)
+    found = [named(name).name for name in names]
+    unknown = [name for name in found if name not in place]
     if unknown:
         raise SpecError(f"pairings: {unknown[0]} is none of the bots", "pairings")
-    found = [one.name if one.name in entrants else one.turned for one in named]
-    if len(set(found)) != table or len(found) != table:
-        problem = f"pairings: {table} different entrants meet at {spec.players} seats"
+    meet = tuple(place[name] for name in found)
+    if len(set(meet)) != table or len(meet) != table:
+        problem = f"pairings: {table} different entrants meet at {players} seats"
         raise SpecError(problem, "pairings")
-    return tuple(entrants.index(name) for name in found)
+    return meet

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any, Final
 
 import grpc
@@ -12,7 +13,7 @@ import grpc
 from ronda.v1 import tournament_pb2, tournament_service_pb2_grpc
 from ronda.v1 import tournament_service_pb2 as pb
 from ronda_arena.isolation import Level
-from ronda_arena.tournament.spec import Isolation
+from ronda_arena.tournament.spec import Isolation, Plan
 from ronda_server.accounts import Accounts
 from ronda_server.errors import Reason, ServiceError
 from ronda_server.hosting import Host
@@ -49,15 +50,8 @@ class TournamentService(tournament_service_pb2_grpc.TournamentServiceServicer):
         """Create a tournament."""
         account = self._account("CreateTournament", context)
         asked = request_of(self._keys, "CreateTournament", request)
-        plan = plan_of(request.spec, self._host, self._isolation)
-        weak = self._host.seating.granted.weaker(Level.SANDBOX)
-        if plan.rated and plan.installed and weak:
-            raise ServiceError(Reason.SANDBOX_MISSING, field="spec.rated")
-        if most_games(plan) > self._hall.limits.games:
-            limit = {"limit": "tournament_games"}
-            raise ServiceError(Reason.TOURNAMENT_TOO_LARGE, field="spec.blocks", metadata=limit)
         name = request.spec.name or "tournament"
-        row = await self._hall.create(name, account, plan, asked)
+        row = await self._hall.create(name, account, partial(self._plan, request.spec), asked)
         return pb.CreateTournamentResponse(tournament=messages.created(row))
 
     async def GetTournament(
@@ -131,6 +125,17 @@ class TournamentService(tournament_service_pb2_grpc.TournamentServiceServicer):
                 yield messages.frame(one, update, self._host.now())
         finally:
             self._host.metrics.watchers.dec()
+
+    def _plan(self, spec: tournament_pb2.TournamentSpec) -> Plan:
+        """Return what is to be played, or refuse what cannot be or is more than may be."""
+        plan = plan_of(spec, self._host, self._isolation)
+        weak = self._host.seating.granted.weaker(Level.SANDBOX)
+        if plan.rated and plan.installed and weak:
+            raise ServiceError(Reason.SANDBOX_MISSING, field="spec.rated")
+        if most_games(plan) > self._hall.limits.games:
+            limit = {"limit": "tournament_games"}
+            raise ServiceError(Reason.TOURNAMENT_TOO_LARGE, field="spec.blocks", metadata=limit)
+        return plan
 
     async def _standings(self, one: Tournament) -> tournament_pb2.Standings:
         """Return all that a tournament has come to; of many entrants it takes a while to make."""

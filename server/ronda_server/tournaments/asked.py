@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -41,6 +42,7 @@ def plan_of(asked: tournament_pb2.TournamentSpec, host: Host, isolation: specs.I
     """Return what a request comes to, but for its id; `ServiceError` where nothing can be."""
     remote: dict[str, RemoteBot] = {}
 
+    @cache
     def identity(name: str) -> str:
         found = _bot(name, host)
         if isinstance(found, RemoteBot):
@@ -85,13 +87,13 @@ def _seats_of(identity: str, plan: Plan) -> int:
 
 def _bot(name: str, host: Host) -> BotInfo | RemoteBot:
     """Return a bot that is installed here, or a remote one that is connected."""
+    bot = host.remotes.find(name)  # no installed one has its name
+    if bot is not None:
+        return bot
     try:
         return host.registry.find(name)
     except BotNotFoundError:
-        bot = host.remotes.find(name)
-        if bot is None:
-            raise ServiceError(Reason.BOT_NOT_FOUND, field="spec.entrants") from None
-        return bot
+        raise ServiceError(Reason.BOT_NOT_FOUND, field="spec.entrants") from None
 
 
 def _values(asked: tournament_pb2.TournamentSpec, isolation: specs.Isolation) -> dict[str, Any]:

@@ -91,9 +91,14 @@ class Hall:
         drives = [one.drive for one in self._open.values() if one.drive]
         await asyncio.gather(*(drive.end() for drive in drives))
 
-    async def create(self, name: str, account: str, plan: Plan, request: Request) -> Row:
-        """Create a tournament and return it as it was then; the same request returns the same."""
-        made = await self._host.to_the_end(self._create(name, account, plan, request))
+    async def create(
+        self, name: str, account: str, planned: Callable[[], Plan], request: Request
+    ) -> Row:
+        """Create a tournament and return it as it was then; the same request returns the same.
+
+        What is `planned` is found out only for a new one that there is room for.
+        """
+        made = await self._host.to_the_end(self._create(name, account, planned, request))
         return made._replace(state="open", ended=None, progress=None)
 
     async def find(self, tournament_id: str) -> Tournament:
@@ -124,7 +129,9 @@ class Hall:
             _log.error("games cannot be read", tournament=one.id, problem=type(problem).__name__)
             raise StorageError("the games of a tournament cannot be read") from problem
 
-    async def _create(self, name: str, account: str, plan: Plan, request: Request) -> Row:
+    async def _create(
+        self, name: str, account: str, planned: Callable[[], Plan], request: Request
+    ) -> Row:
         async with self._one_at_a_time:
             known = await self._known(account, request)
             if known:
@@ -134,6 +141,7 @@ class Hall:
             if self._host.draining:
                 raise ServiceError(Reason.DRAINING)
             self._make_room(account)
+            plan = planned()
             scope, commitment = await self._promises.take()
             plan = msgspec.structs.replace(plan, id=scope)
             now = self._host.now()
