@@ -147,7 +147,10 @@ _TABLE: Final[Mapping[Reason, tuple[grpc.StatusCode, str]]] = {
     Reason.RECORD_SEALED: (_STATE, "the record still holds a secret; ask when the match is over"),
     Reason.SEATS_OPEN: (_STATE, "a seat is still free; give the entropy when all are taken"),
     Reason.BOT_DECLINES: (_STATE, "the bot does not play these rules, or not with so many seats"),
-    Reason.BOT_NAME_IN_USE: (_STATE, "a bot of this name is connected or has matches; wait"),
+    Reason.BOT_NAME_IN_USE: (
+        _STATE,
+        "a bot of this name is connected, has matches or a tournament to play; wait",
+    ),
     Reason.TOURNAMENT_OVER: (_STATE, "the tournament has ended; read GetStandings"),
     Reason.SANDBOX_MISSING: (
         _STATE,

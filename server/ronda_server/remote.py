@@ -68,6 +68,8 @@ class Remotes:
         self.draining = False
         self.listeners: list[Callable[[], None]] = []
         """Called when a bot has come or left, or has a seat less."""
+        self.awaited: list[Callable[[str], bool]] = []
+        """Each says whether games are still to be played by remote bots of a name."""
         self.loaded = False
         """Every match that was open when the server began has been taken up."""
 
@@ -234,6 +236,8 @@ class Remotes:
 
     def forget(self, name: str) -> bool:
         """Forget all bots of a name; false where one is there, or has or may have a match."""
+        if any(awaits(name) for awaits in self.awaited):
+            return False
         own = [*self._by_name.get(name, {}).values()]
         if not self.loaded or any(bot.connection or bot.places for bot in own):
             return False

@@ -48,8 +48,8 @@ TEXTS: Final = {
     "BOT_NOT_FOUND": "the server has no such bot, or not in this version: check --bots",
     "BOT_DECLINES": "the bot does not play these rules, or not with so many seats",
     "BOT_NAME_TAKEN": "another bot of the server has this name: give yours another with --as",
-    "BOT_NAME_IN_USE": "a bot of this name is connected or has matches: revoke its key with"
-    " `ronda admin keys revoke`, and free the name when its matches are over",
+    "BOT_NAME_IN_USE": "a bot of this name is connected, has matches or is to play in a tournament:"
+    " revoke its key with `ronda admin keys revoke`, and free the name when all is over",
     "KEY_NOT_FOUND": "there is no such key: see `ronda admin keys list`",
     "NOT_YOUR_TURN": "it is not your turn yet",
     "CARD_NOT_HELD": "you do not hold that card: play one of your hand",

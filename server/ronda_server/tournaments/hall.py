@@ -72,6 +72,9 @@ class Hall:
         self._playing: set[str] = set()
         self._timers: set[asyncio.TimerHandle] = set()
         self._one_at_a_time = asyncio.Lock()
+        self._coming: Plan | None = None
+        """Of one that is just being created."""
+        host.remotes.awaited.append(self._awaits)
 
     async def open(self) -> None:
         """Take up every tournament that is not over, the oldest first."""
@@ -141,18 +144,32 @@ class Hall:
             if self._host.draining:
                 raise ServiceError(Reason.DRAINING)
             self._make_room(account)
-            plan = planned()
-            scope, commitment = await self._promises.take()
-            plan = msgspec.structs.replace(plan, id=scope)
-            now = self._host.now()
+            self._coming = plan = planned()
             try:
-                row = await self.book.insert(name, account, now, commitment, plan, request)
-            except StorageError:
-                self._host.spawn(self._settle(scope, commitment))
-                raise
-            await self._take_up(row)
-        _log.info("tournament created", tournament=scope, format=plan.format, rules=plan.rules)
+                row = await self._insert(name, account, plan, request)
+            finally:
+                self._coming = None
+        _log.info("tournament created", tournament=row.id, format=plan.format, rules=plan.rules)
         return row
+
+    async def _insert(self, name: str, account: str, plan: Plan, request: Request) -> Row:
+        scope, commitment = await self._promises.take()
+        plan = msgspec.structs.replace(plan, id=scope)
+        now = self._host.now()
+        try:
+            row = await self.book.insert(name, account, now, commitment, plan, request)
+        except StorageError:
+            self._host.spawn(self._settle(scope, commitment))
+            raise
+        await self._take_up(row)
+        return row
+
+    def _awaits(self, name: str) -> bool:
+        """Say whether remote bots of a name still have to play: the name is nobody else's yet."""
+        plans = [one.row.plan for one in self._open.values()]
+        if self._coming:
+            plans.append(self._coming)
+        return any(bot.partition("@")[0] == name for plan in plans for bot in plan.remote)
 
     def _make_room(self, account: str) -> None:
         limits = self.limits

@@ -148,8 +148,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     another bot, or for rules that it plays.
     """
     ERROR_REASON_BOT_NAME_IN_USE: _ErrorReason.ValueType  # 57
-    """FAILED_PRECONDITION: a bot of this name is connected, or has matches. Free the name when it has
-    left and they are over.
+    """FAILED_PRECONDITION: a bot of this name is connected, has matches, or is to play in a
+    tournament that is not over. Free the name when it has left and they are over.
     """
     ERROR_REASON_TOURNAMENT_OVER: _ErrorReason.ValueType  # 58
     """FAILED_PRECONDITION: the tournament has ended. Read what it came to with GetStandings."""
@@ -339,8 +339,8 @@ ERROR_REASON_BOT_DECLINES: ErrorReason.ValueType  # 56
 another bot, or for rules that it plays.
 """
 ERROR_REASON_BOT_NAME_IN_USE: ErrorReason.ValueType  # 57
-"""FAILED_PRECONDITION: a bot of this name is connected, or has matches. Free the name when it has
-left and they are over.
+"""FAILED_PRECONDITION: a bot of this name is connected, has matches, or is to play in a
+tournament that is not over. Free the name when it has left and they are over.
 """
 ERROR_REASON_TOURNAMENT_OVER: ErrorReason.ValueType  # 58
 """FAILED_PRECONDITION: the tournament has ended. Read what it came to with GetStandings."""

@@ -121,8 +121,8 @@ class AdminServiceServicer:
         """Frees a name of remote bots: whoever uses it next, of any account, has it.
 
         BOT_NOT_FOUND if it is not the account's, so nobody else loses it when the call is repeated.
-        BOT_NAME_IN_USE while a bot of the name is connected, or has
-        or may have matches: revoke its key first.
+        BOT_NAME_IN_USE while a bot of the name is connected, has
+        or may have matches, or is to play in a tournament that is not over: revoke its key first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

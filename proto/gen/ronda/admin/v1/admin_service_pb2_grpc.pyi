@@ -35,8 +35,8 @@ class AdminServiceStub:
     """Frees a name of remote bots: whoever uses it next, of any account, has it.
 
     BOT_NOT_FOUND if it is not the account's, so nobody else loses it when the call is repeated.
-    BOT_NAME_IN_USE while a bot of the name is connected, or has
-    or may have matches: revoke its key first.
+    BOT_NAME_IN_USE while a bot of the name is connected, has
+    or may have matches, or is to play in a tournament that is not over: revoke its key first.
     """
     Drain: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.DrainRequest, _admin_service_pb2.DrainResponse]
     """Lets the server drain and leave, as SIGTERM does: streams end with where to resume, calls
@@ -102,8 +102,8 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         """Frees a name of remote bots: whoever uses it next, of any account, has it.
 
         BOT_NOT_FOUND if it is not the account's, so nobody else loses it when the call is repeated.
-        BOT_NAME_IN_USE while a bot of the name is connected, or has
-        or may have matches: revoke its key first.
+        BOT_NAME_IN_USE while a bot of the name is connected, has
+        or may have matches, or is to play in a tournament that is not over: revoke its key first.
         """
 
     @_abc_1.abstractmethod
