@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ronda_arena.customs import OWN
-from ronda_arena.report import broken, order, winner, words
+from ronda_arena.report import broken, order, who, winner, words
 from ronda_arena.report.comparison import (
     Comparison,
     apart,
@@ -24,7 +24,6 @@ from ronda_arena.tournament.spec import Plan
 
 if TYPE_CHECKING:  # the summary has the sentences made, so it knows this room
     from ronda_arena.report.summary import FaultRow, LuckRow, PositionRow, RatingRow
-    from ronda_arena.report.who import HelpRow
 
 MOST: Final = 12
 """Comparisons that are told; the rest is in the table."""
@@ -59,7 +58,7 @@ class Matter(NamedTuple):
     placings: Sequence[str] = ()
     course: Course | None = None
     ratings: Sequence[RatingRow] = ()
-    helped: Sequence[HelpRow] = ()
+    helped: Sequence[who.HelpRow] = ()
     order: order.Order | None = None
     """What is shown of all together; None where there are two, or only a challenger's matter."""
     left: tuple[Estimate, Estimate] | None = None
@@ -81,6 +80,7 @@ def sentences(matter: Matter) -> tuple[str, ...]:
         *_luck(matter),
         *_faults(matter.faults, matter.plan.players),
         *_helped(matter.helped),
+        *_owned(matter.plan),
         *_alike(matter.plan),
         *_together(matter.plan),
         *_stop(matter),
@@ -229,12 +229,20 @@ def _faults(faults: Sequence[FaultRow], players: int) -> Iterator[str]:
         )
 
 
-def _helped(helped: Sequence[HelpRow]) -> Iterator[str]:
+def _helped(helped: Sequence[who.HelpRow]) -> Iterator[str]:
     for row in helped:
         games = words.counted(row.games, "game")
         yield (
             f"{row.bot} broke off {games} in which {row.helped} was ahead, and both are of"
             f" {row.owner}: such games say nothing of how strong {row.helped} is."
+        )
+
+
+def _owned(plan: Plan) -> Iterator[str]:
+    for owner, (*others, last) in who.siblings(plan).items():
+        yield (
+            f"{', '.join(others)} and {last} are of one owner, {owner}: nothing keeps them from"
+            " playing for each other where they meet."
         )
 
 

@@ -39,6 +39,14 @@ def helped(evidence: Evidence, plan: Plan) -> tuple[HelpRow, ...]:
     )
 
 
+def siblings(plan: Plan) -> dict[str, list[str]]:
+    """Return the bots of each owner that has several of them."""
+    by_owner: dict[str, list[str]] = {}
+    for identity, owner in plan.owners:
+        by_owner.setdefault(owner, []).append(identity)
+    return {owner: bots for owner, bots in by_owner.items() if len(bots) > 1}
+
+
 def codes(plan: Plan) -> tuple[CodeRow, ...]:
     """Return what each bot was when the tournament began."""
     group_of = {bot: group for group in plan.alike for bot in group}

@@ -381,8 +381,7 @@ def _check_stop(spec: Spec, count: int) -> None:
 def _pairings(
     spec: Spec, entrants: Sequence[Entrant], named: Callable[[str], Entrant]
 ) -> tuple[tuple[int, ...], ...]:
-    place = {entrant.turned: at for at, entrant in enumerate(entrants)}
-    place |= {entrant.name: at for at, entrant in enumerate(entrants)}
+    place = {name: at for at, one in enumerate(entrants) for name in (one.turned, one.name)}
     return tuple(_pairing(one, place, named, spec.players) for one in spec.pairings)
 
 

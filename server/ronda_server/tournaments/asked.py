@@ -67,7 +67,8 @@ def _with_remote(plan: Plan, remote: Mapping[str, RemoteBot]) -> Plan:
     clock = plan.clock or DEFAULT_CLOCK
     if not holds(clock):
         raise _refused("clock")
-    return msgspec.structs.replace(plan, clock=clock, remote=tuple(sorted(remote)))
+    owners = tuple((identity, bot.account) for identity, bot in sorted(remote.items()))
+    return msgspec.structs.replace(plan, clock=clock, remote=tuple(sorted(remote)), owners=owners)
 
 
 def _refused(field: str) -> ServiceError:

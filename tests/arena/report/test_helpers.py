@@ -118,6 +118,17 @@ def test_whose_faults_helped_a_bot_of_the_same_owner_is_told() -> None:
     assert told(never, three(owners=OWNERS), rounds=5).helped == ()
 
 
+def test_which_bots_are_of_one_owner_is_told_whether_they_help_each_other_or_not() -> None:
+    said = (
+        "friend@1 and helper@1 are of one owner, ann: nothing keeps them from playing for each"
+        " other where they meet."
+    )
+    assert said in told(never, three(owners=OWNERS), rounds=5).sentences
+    for owners in ({}, {"helper": "ann", "friend": "bob"}, {"helper": "ann"}):
+        sentences = told(never, three(owners=owners), rounds=5).sentences
+        assert not any("of one owner" in one for one in sentences)
+
+
 @pytest.mark.parametrize("players", [2, 4])
 def test_a_bot_that_gives_its_games_to_another_of_its_owner_is_told_of(players: int) -> None:
     bots = ("helper", "friend") if players == 2 else ("helper+third", "friend+fourth")

@@ -96,6 +96,24 @@ async def test_pairings_without_a_remote_bot_keep_their_decks_and_it_is_said_whi
         assert verify(read(game.record.decode()), promised).proven
 
 
+@pytest.mark.parametrize("owner", ["ann", "bob"])
+async def test_whose_remote_bots_are_is_told_where_one_account_has_several(
+    start: Any, owner: str
+) -> None:
+    client = await start()
+    ann, other = await caller(client, "ann"), await caller(client, owner)
+    async with players(client, ann.key, "far"), players(client, other.key, "near"):
+        made = await ann.create(entrants=("near", "far", "greedy"), rules="pagat", players=3)
+        await ann.watched(made.id)
+    said = (
+        "far@1.0.0 and near@1.0.0 are of one owner, ann: nothing keeps them from playing for"
+        " each other where they meet."
+    )
+    assert (said in (await ann.standings(made.id)).sentences) == (owner == "ann")
+    one = await client.server.hall.find(made.id)
+    assert one.row.plan.owners == (("far@1.0.0", "ann"), ("near@1.0.0", owner))
+
+
 async def hidden(client: Client, match_id: str) -> None:
     """Check that nobody is told anything of a match, nor that there is one."""
     with refused(Reason.MATCH_NOT_FOUND):
