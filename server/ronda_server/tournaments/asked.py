@@ -11,6 +11,7 @@ import msgspec
 from google.protobuf.duration_pb2 import Duration
 
 from ronda.v1 import tournament_pb2
+from ronda_arena.clock import Clock
 from ronda_arena.tournament import spec as specs
 from ronda_arena.tournament.entrants import rotations, sides
 from ronda_arena.tournament.formats.choice import format_of
@@ -28,6 +29,8 @@ _LONGEST: Final = 257
 """Characters of an entrant: two identities of 128, and what joins them."""
 DEFAULT_CLOCK: Final = "10"
 """Where remote bots play and nothing is said: seconds a decision."""
+LONGEST_SECONDS: Final = 60.0
+"""For a decision where remote bots play: one that is silent holds up whoever waits for that."""
 _REASONS: Final = {
     "rules": Reason.BAD_RULES,
     "players": Reason.BAD_SEAT_COUNT,
@@ -65,7 +68,7 @@ def _with_remote(plan: Plan, remote: Mapping[str, RemoteBot]) -> Plan:
     ):
         raise ServiceError(Reason.BOT_DECLINES, field="spec.entrants")
     clock = plan.clock or DEFAULT_CLOCK
-    if not holds(clock):
+    if not holds(clock) or Clock.parse(clock).per_decision > LONGEST_SECONDS:
         raise _refused("clock")
     owners = tuple((identity, bot.account) for identity, bot in sorted(remote.items()))
     return msgspec.structs.replace(plan, clock=clock, remote=tuple(sorted(remote)), owners=owners)

@@ -136,7 +136,7 @@ async def test_what_is_at_the_limits_is_taken(ann: Caller) -> None:
 
 
 async def test_a_remote_bot_is_asked_for_while_it_is_there_and_has_a_clock(start: Any) -> None:
-    client = await start(tournaments_at_once=0)
+    client = await start(tournaments_at_once=0, max_account_tournaments=5)
     ann = await caller(client)
     with refused(Reason.BOT_NOT_FOUND, "spec.entrants"):
         await ann.create(entrants=["greedy", "far"])
@@ -156,7 +156,7 @@ async def test_a_remote_bot_is_asked_for_while_it_is_there_and_has_a_clock(start
             await ann.create(entrants=entrants, players=4)
     await ann.create(entrants=["few", "greedy", "random"], players=4)
     few.hang_up()
-    for clock in (_clock(1, 0, 1), _clock(0, 99_000_000)):
+    for clock in (_clock(1, 0, 1), _clock(0, 99_000_000), _clock(60, 1_000), _clock(3600)):
         with refused(Reason.BAD_TOURNAMENT, "spec.clock"):
             await ann.create(entrants=["greedy", "far"], clock=clock)
     made = await ann.create(entrants=["greedy", "far"])
@@ -164,6 +164,8 @@ async def test_a_remote_bot_is_asked_for_while_it_is_there_and_has_a_clock(start
     assert made.spec.clock == _clock(10)
     made = await ann.create(entrants=["greedy", "far@1.0.0"], clock=_clock(0, 100_000_000))
     assert made.spec.clock == _clock(0, 100_000_000)
+    made = await ann.create(entrants=["greedy", "far@1.0.0"], clock=_clock(60))
+    assert made.spec.clock == _clock(60)
     made = await ann.create(entrants=["greedy", "random"])
     assert not made.spec.HasField("clock")
     remote.hang_up()
