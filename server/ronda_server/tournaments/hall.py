@@ -8,7 +8,7 @@ plays on what is open when it starts again.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -33,6 +33,7 @@ from ronda_server.tournaments.book import Book, Row
 from ronda_server.tournaments.drive import Drive
 from ronda_server.tournaments.live import HALTED, RUNNING, WAITING, Tournament
 from ronda_server.tournaments.told import Halted, Orders, Over, Reported, Stood, Told
+from ronda_server.tournaments.turns import Turns
 
 _log = structlog.get_logger(__name__)
 
@@ -68,8 +69,9 @@ class Hall:
         self.book = Book(host.log)
         self._open: dict[str, Tournament] = {}
         self._over: OrderedDict[str, Tournament] = OrderedDict()
-        self._waiting: deque[Tournament] = deque()
-        self._playing: set[str] = set()
+        self._turns = Turns()
+        self._playing: dict[str, Tournament] = {}
+        """In the order in which they were begun."""
         self._timers: set[asyncio.TimerHandle] = set()
         self._one_at_a_time = asyncio.Lock()
         self._coming: Plan | None = None
@@ -265,21 +267,27 @@ class Hall:
 
     def _wait(self, one: Tournament) -> None:
         """Let a tournament be played when there is room."""
-        if one.over or self._host.draining or one in self._waiting or one.id in self._playing:
+        if one.over or self._host.draining or one in self._turns or one.id in self._playing:
             return
         one.become(WAITING)
-        self._waiting.append(one)
+        self._turns.add(one)
         self._next()
 
     def _next(self) -> None:
         """Begin with what waits, as far as there is room."""
-        while self._waiting and len(self._playing) < self.limits.at_once:
-            if self._host.draining:
-                return
-            one = self._waiting.popleft()
-            if not one.over:
-                self._playing.add(one.id)
-                self._host.spawn(self._play(one))
+        playing = self._playing
+        while len(playing) < self.limits.at_once and not self._host.draining:
+            one = self._turns.take(playing.values())
+            if one is None:
+                break
+            one.yields = False
+            playing[one.id] = one
+            self._host.spawn(self._play(one))
+        if not any(one.yields for one in playing.values()) and not self._host.draining:
+            late = self._turns.in_the_way(playing.values())
+            if late and late.drive:
+                late.yields = True
+                self._host.spawn(late.drive.end())
         self._count()
 
     async def _play(self, one: Tournament) -> None:
@@ -291,9 +299,13 @@ class Hall:
                 if isinstance(said, Over) and not one.over:
                     await self._end_for_sure(one, said.state)
         finally:
-            self._playing.discard(one.id)
+            self._playing.pop(one.id, None)
             self._next()
-        if not one.over and not self._host.draining:
+        if one.over or self._host.draining:
+            return
+        if said is None and one.yields:
+            self._wait(one)
+        else:
             self._halt(one, said)
 
     async def _driven(self, one: Tournament) -> Told | None:
@@ -312,10 +324,10 @@ class Hall:
         heard: asyncio.Queue[Told] = asyncio.Queue()
         one.become(RUNNING)
         one.stood = None
-        self._count()
         one.drive = drive = Drive(orders, heard.put_nowait)
         one.desk = desk = Desk(self._tables, drive.say)
         drive.done.add_done_callback(lambda _: heard.put_nowait(_GONE))
+        self._next()  # it may be in somebody's way by now
         try:
             while (told := await heard.get()) is not _GONE:
                 if isinstance(told, Over | Halted):

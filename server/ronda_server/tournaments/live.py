@@ -47,6 +47,8 @@ class Tournament:
         self.brief: Shown | None = None
         self.shown: Shown | None = None
         """The last report as it is shown: without pairs, and with them."""
+        self.yields = False
+        """Its driver is ended for one of an account that has none."""
         self.failures = 0
         """Drivers in a row that ended before another block was over."""
         self.lock = asyncio.Lock()
