@@ -11,7 +11,6 @@ import os
 import resource
 import signal
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,6 +44,7 @@ from ronda_bots.registry import Registry
 from ronda_server import database, logs
 from ronda_server.accounts import Accounts
 from ronda_server.bots import end_threads
+from ronda_server.clock import Offset, SteadyClock
 from ronda_server.commitments import TOURNAMENT, Promises
 from ronda_server.errors import ConfigError
 from ronda_server.hosting import Host
@@ -103,11 +103,6 @@ _OPTIONS: Final = (
 )
 
 
-def wall_clock() -> int:
-    """Return the time in microseconds since 1970."""
-    return time.time_ns() // 1000
-
-
 @dataclass(frozen=True, slots=True)
 class Config:
     """What a server is started with. Addresses are ``host:port``; port 0 takes a free one."""
@@ -163,7 +158,8 @@ class Config:
     bots_dir: str | Path = ""
     """Where bots are kept beside the environment; empty: in the usual place."""
     log_level: str = "info"
-    now: Callable[[], int] = field(default=wall_clock, repr=False)
+    now: Callable[[], int] = field(default_factory=SteadyClock, repr=False)
+    """The server's one clock: all that is judged, stored and told is by this one."""
 
 
 class Server:
@@ -355,10 +351,12 @@ async def serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.leaving.set)
     await server.start()
+    watching = loop.create_task(Offset(config.now, server.metrics.clock_offset).watch())
     try:
         ready(server.addresses)
         await server.leaving.wait()
     finally:
+        watching.cancel()
         await server.stop()
 
 

@@ -315,6 +315,13 @@ def latest(
     return steps[-1][0], [one for _, happened in steps for one in happened]
 
 
+def nothing_after(game: Game, time: int) -> None:
+    """Let what a game waits for have begun by `time`; its facts keep the times that they have."""
+    game.opened_at = min(game.opened_at, time)
+    game.filled_at = min(game.filled_at, time)
+    game.last_time = min(game.last_time, time)
+
+
 def ended(
     match_id: str, lobby: list[Fact], commitment: str, sequence: int, time: int, result: Finished
 ) -> Game:

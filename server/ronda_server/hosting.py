@@ -151,6 +151,9 @@ class Host:
         """Go on with a match that has come into memory."""
         if self.draining:
             live.audience.drain()
+        if not live.game.over and live.game.last_time > self.now():
+            # The wall clock was set back while no server was there: nothing waits until then.
+            fold.nothing_after(live.game, self._began - 1)
         self._shelve(live)
         self.go_on(live)
 

@@ -139,6 +139,11 @@ class Metrics:
         self._ladder_bots = Gauge(
             "ronda_ladder_bots", "Bots of ladders, by state.", ("state",), registry=registry
         )
+        self.clock_offset = Gauge(
+            "ronda_clock_offset_seconds",
+            "How far the wall clock is ahead of the server's own.",
+            registry=registry,
+        )
         self.errors = Counter(
             "ronda_internal_errors", "Unknown exceptions answered.", registry=registry
         )

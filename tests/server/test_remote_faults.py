@@ -19,7 +19,7 @@ from ronda.v1 import match_pb2, view_pb2
 from ronda.v1 import match_service_pb2 as matches_pb
 from ronda_core.record import read
 from ronda_server import connection as connections
-from ronda_server.app import wall_clock
+from ronda_server.clock import wall_clock
 from ronda_server.deadlines import CEILING_MICROS
 from ronda_server.errors import Reason, StorageError
 

@@ -113,7 +113,7 @@ class Event(_message.Message):
     """The number of the event in its match."""
     @_builtins.property
     def event_time(self) -> _timestamp_pb2.Timestamp:
-        """When it happened."""
+        """When it happened, by the server's clock: the wall clock when the server started, steady since."""
 
     @_builtins.property
     def match_created(self) -> Global___MatchCreated:
