@@ -351,12 +351,14 @@ async def serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.leaving.set)
     await server.start()
-    watching = loop.create_task(Offset(config.now, server.metrics.clock_offset).watch())
+    offset = Offset(config.now, server.metrics.clock_offset)
+    watching = [loop.create_task(offset.watch()), loop.create_task(server.host.held_up.watch())]
     try:
         ready(server.addresses)
         await server.leaving.wait()
     finally:
-        watching.cancel()
+        for task in watching:
+            task.cancel()
         await server.stop()
 
 

@@ -18,6 +18,9 @@ from prometheus_client import Gauge
 _log = structlog.get_logger(__name__)
 
 LOOK_SECONDS: Final = 10.0
+_BEAT_MICROS: Final = 20_000
+_HELD_MICROS: Final = 50_000
+"""From one beat of a loop to the next: a loop that takes longer was held up."""
 _STEP_MICROS: Final = 1_000_000
 """By how much the wall clock has to move before that is told."""
 
@@ -70,3 +73,42 @@ class Offset:
         while True:
             self.look()
             await asyncio.sleep(LOOK_SECONDS)  # nothing says when a clock is set
+
+
+class HeldUp:
+    """How long the loop was held up, in all, in microseconds: time that is taken from nobody.
+
+    While it is, nothing is read that has come, and every timer is late. So who judges adds to a
+    time what this has grown by since the time began. Where nothing beats it stays 0.
+    """
+
+    def __init__(
+        self, tell: Callable[[float], None], steady: Callable[[], int] = time.monotonic_ns
+    ) -> None:
+        self._tell = tell
+        self._steady = steady
+        self._beaten = 0
+        self._total = 0
+
+    def __call__(self) -> int:
+        """Return how long that was until now: what goes on and was not noticed yet included."""
+        return self._total + self._since()
+
+    def beat(self) -> None:
+        """Note that the loop has come round."""
+        since = self._since()
+        self._total += since
+        self._beaten = self._steady()
+        self._tell(since / 1e6)
+
+    async def watch(self) -> None:
+        """Beat for ever."""
+        while True:
+            self.beat()
+            await asyncio.sleep(_BEAT_MICROS / 1e6)  # nothing else says how late the loop is
+
+    def _since(self) -> int:
+        if not self._beaten:
+            return 0
+        took = (self._steady() - self._beaten) // 1000
+        return took - _BEAT_MICROS if took > _HELD_MICROS else 0

@@ -24,6 +24,7 @@ from ronda_server import deadlines, endings, fold
 from ronda_server import game as games
 from ronda_server.bot_logs import BotLogs
 from ronda_server.bots import Answer
+from ronda_server.clock import HeldUp
 from ronda_server.driving import Drivers
 from ronda_server.errors import LogError, Reason, ServiceError, StorageError
 from ronda_server.game import Decision, Game, Happened
@@ -72,6 +73,7 @@ class Host:
         self.now = now
         self.draining = False
         self._began = now()
+        self.held_up = HeldUp(metrics.held_up.inc)
         self._shelf = Shelf()
         self._loading = Loading(self, self._shelf)
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -154,6 +156,7 @@ class Host:
         if not live.game.over and live.game.last_time > self.now():
             # The wall clock was set back while no server was there: nothing waits until then.
             fold.nothing_after(live.game, self._began - 1)
+        live.held_up = self.held_up()
         self._shelve(live)
         self.go_on(live)
 
@@ -186,6 +189,7 @@ class Host:
         if live is not None:  # someone who knew its id has looked for it at once
             return live
         live = Live(game, Audience(self.now, self.metrics))
+        live.held_up = self.held_up()
         self._shelve(live)
         self._tell(live, game, happened)
         return live
@@ -254,8 +258,9 @@ class Host:
         """Make what is committed the game, tell everybody, and see what comes next."""
         opened_before = live.game.opened
         live.take_in(after, happened)
-        if live.remote and after.opened != opened_before:
-            live.handed = self.now()
+        if after.opened != opened_before:
+            live.held_up = self.held_up()
+            live.handed = self.now() if live.remote else 0
         self.metrics.happened(after, happened)
         if after.result:
             if not after.table:  # of those there are as many as anybody wants
@@ -313,14 +318,16 @@ class Host:
     def due(self, live: Live) -> int:
         """Return when something happens by itself, 0 for never.
 
-        Time that ran out while no server was there is nobody's fault: it ends a little later. A
-        bot's begins when it is asked.
+        Time that ran out while no server was there is nobody's fault: it ends a little later, and
+        so does time in which our loop was held up. A bot's begins when it is asked.
         """
         game = live.game
         due = deadlines.due(game, live.handed, live.granted)
-        if due and game.last_time < self._began:
-            return max(due, self._began + _GRACE_MICROS)
-        return due
+        if not due:
+            return 0
+        if game.last_time < self._began:
+            due = max(due, self._began + _GRACE_MICROS)
+        return due + self.held_up() - live.held_up
 
     def _set_timer(self, live: Live) -> None:
         """Be there when something is due; a timer that comes too early looks again."""

@@ -56,6 +56,7 @@ class Live:
         "game",
         "granted",
         "handed",
+        "held_up",
         "hosted",
         "lock",
         "record",
@@ -87,6 +88,8 @@ class Live:
         """Whether bots sit there that this server runs itself."""
         self.handed = 0
         """When what is open could be handed to remote bots; 0: not since this server began."""
+        self.held_up = 0
+        """How long our loop had been held up, in all, when what is open was opened."""
         self.answering = 0
         """Answers of remote bots that came in time and are not stored yet."""
         self.ended = asyncio.Event()

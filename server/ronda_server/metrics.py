@@ -144,6 +144,11 @@ class Metrics:
             "How far the wall clock is ahead of the server's own.",
             registry=registry,
         )
+        self.held_up = Counter(
+            "ronda_loop_held_up_seconds",
+            "How long the loop was held up, which is added to the time of who was to decide.",
+            registry=registry,
+        )
         self.errors = Counter(
             "ronda_internal_errors", "Unknown exceptions answered.", registry=registry
         )

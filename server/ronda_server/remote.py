@@ -215,7 +215,7 @@ class Remotes:
         if place is None or not place.decides or place.handed[0] != place.live.game.opened:
             return _why_dropped(bot, decision_id)
         live = place.live
-        if place.due and read_at >= place.due:
+        if read_at >= self.judge.due(live):
             self.judge.late(live)
             return Rejection.LATE
         place.answered = live.game.opened
