@@ -35,7 +35,7 @@ WANTED: Final[Mapping[str, str]] = {
     "luck": "true or false",
     "stop": "a table with precision, sequential or sprt",
     "precision": "a number of points above 0",
-    "sequential": "a number above 0 and below 0.5",
+    "sequential": "a number from 1e-9 on and below 0.5",
     "sprt": 'elo0,elo1[,alpha,beta], such as "0,10" or "0,10,0.05,0.05",',
 }
 """What each key takes."""

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from ronda_arena.clock import Clock
-from ronda_arena.tournament import given
+from ronda_arena.tournament import given, thresholds
 from ronda_arena.tournament.entrants import TEAM, Entrant, readings, rotations, sides
 from ronda_core.cards import PACK
 from ronda_core.rules import RulesError, Settings, settings
@@ -45,11 +45,11 @@ class SpecError(ValueError):
 class Sprt(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Two hypotheses of how many points of Elo the first of two entrants is ahead."""
 
-    elo0: Annotated[float, msgspec.Meta(ge=-600, le=600)]
-    elo1: Annotated[float, msgspec.Meta(ge=-600, le=600)]
-    alpha: Annotated[float, msgspec.Meta(gt=0, lt=0.5)] = 0.05
+    elo0: float
+    elo1: float
+    alpha: float = 0.05
     """The chance that the second is accepted where the first is true."""
-    beta: Annotated[float, msgspec.Meta(gt=0, lt=0.5)] = 0.05
+    beta: float = 0.05
     """The chance that the first is accepted where the second is true."""
 
 
@@ -58,7 +58,7 @@ class Stop(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_default
 
     precision: Annotated[float, msgspec.Meta(gt=0, le=1000)] | None = None
     """Stop when every rating is known to within this many points: half of its interval."""
-    sequential: Annotated[float, msgspec.Meta(gt=0, lt=0.5)] | None = None
+    sequential: float | None = None
     """Of two entrants: stop when one is shown to be stronger. The chance that of two equals one is
     called so, both ways together: 0.05 is usual."""
     sprt: Sprt | None = None
@@ -368,8 +368,12 @@ def _check_stop(spec: Spec, count: int) -> None:
     if sum(rule is not None for rule in (alpha, sprt, spec.stop.precision)) > 1:
         problem = "a tournament has one stop rule: a precision, a sequential test or an SPRT"
         raise SpecError(problem, "stop")
-    if sprt is not None and sprt.elo0 >= sprt.elo1:
-        raise SpecError("sprt: elo0 is below elo1, as in 0,10", "stop")
+    if sprt is not None:
+        problem = thresholds.hypotheses(sprt.elo0, sprt.elo1, sprt.alpha, sprt.beta)
+    else:
+        problem = thresholds.error("sequential", alpha or 0.0)
+    if problem:
+        raise SpecError(problem, "stop")
     if alpha is None:
         return
     fewest = ceil(log2(2 / alpha))  # all for one of two equals come as rarely as that
