@@ -56,7 +56,8 @@ class Block:
     """Every rotation was dealt the same decks. Not so where a remote bot or a person took part:
     they could remember."""
     walkover: float = 0.0
-    """Points that who forfeits every game of the block is behind by in each, at least."""
+    """Points that who forfeits every game of the block is behind by in each, at least; of one that
+    is not paired, who forfeits any."""
 
 
 def ahead(points: Sequence[int]) -> tuple[float, ...]:
@@ -70,7 +71,9 @@ def margins(block: Block) -> tuple[tuple[float, ...], ...]:
 
     Who forfeits must not gain by it: its margin is the worse of what it had and of its worst
     margin in a game of the block that nobody forfeited; where there is none, a walkover takes its
-    place. What it loses by that the others share.
+    place. So it does beside them where the games have deals of their own: there a game says nothing
+    of another one, and who had more luck than usual in one could else have it twice by leaving the
+    next. What it loses by that the others share.
     """
     count = len(block.entrants)
     played = [_by_entrant(ahead(game.scores), game.rotation, count) for game in block.games]
@@ -83,7 +86,9 @@ def margins(block: Block) -> tuple[tuple[float, ...], ...]:
         faultless = [
             other[guilty] for at, other in zip(block.games, played, strict=True) if at.fault is None
         ]
-        worst = min([margin[guilty], *(faultless or [-block.walkover])])
+        if not block.paired or not faultless:
+            faultless.append(-block.walkover)
+        worst = min(margin[guilty], *faultless)
         share = (margin[guilty] - worst) / (count - 1)
         told.append(tuple(worst if at == guilty else one + share for at, one in enumerate(margin)))
     return tuple(told)

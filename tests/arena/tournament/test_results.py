@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -42,7 +45,8 @@ def blocks(draw: st.DrawFn) -> Block:
         scores = tuple(draw(points) for _ in range(count))
         fault = draw(st.none() | st.integers(0, count - 1))
         games.append(game(rotation, *scores, fault=fault))
-    return Block(0, tuple(range(count)), tuple(games), walkover=draw(st.sampled_from([0.0, 41.0])))
+    walkover = draw(st.sampled_from([0.0, 41.0]))
+    return Block(0, tuple(range(count)), tuple(games), draw(st.booleans()), walkover)
 
 
 def test_rotations_take_back_what_the_seat_gave() -> None:
@@ -72,11 +76,40 @@ def test_nobody_gains_by_a_forfeit(block: Block) -> None:
         guilty = guilty_entrant(one, count)
         worst = [plain[side(guilty, one.rotation, count)]]
         faultless = [i for i, other in enumerate(block.games) if other.fault is None]
-        worst += [told[i][guilty] for i in faultless] or [-block.walkover]
+        worst += [told[i][guilty] for i in faultless]
+        if not faultless or not block.paired:
+            worst.append(-block.walkover)
         assert told[at][guilty] == min(worst)
         for entrant in range(count):
             if entrant != guilty:
                 assert told[at][entrant] >= plain[side(entrant, one.rotation, count)] - 1e-9
+
+
+ENDS = [(40, 44), (26, 41), (43, 26), (27, 41), (32, 55), (44, 35), (15, 47), (31, 49), (32, 44)]
+ENDS += [(22, 44), (36, 56), (34, 49), (41, 30), (43, 40), (25, 46), (21, 45), (42, 40), (19, 44)]
+"""Games of `playtash` that `random` has played against `greedy`."""
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("plays_on", [lambda lead, usual: lead <= usual, lambda *_: False])
+def test_who_knows_one_game_gains_nothing_by_leaving_another_that_has_its_own_deals(
+    turned: bool, plays_on: Callable[[float, float], bool]
+) -> None:
+    ends = [end[::-1] for end in ENDS] if turned else ENDS
+    usual = fmean(mine - others for mine, others in ends)
+    left = Game(1, 1, 0, (0, 0), 0, Blame(1, Cause.TIME))
+
+    def lead(block: Block) -> float:
+        return fmean(one[0] for one in margins(block))
+
+    honest, leaving = [], []
+    for (mine, theirs), (again, against) in product(ends, ends):
+        first, second = game(0, mine, theirs), game(1, against, again)
+        whole = Block(0, (0, 1), (first, second), paired=False, walkover=41.0)
+        broken = replace(whole, games=(first, left))
+        honest.append(lead(whole))
+        leaving.append(lead(whole if plays_on(mine - theirs, usual) else broken))
+    assert fmean(leaving) < fmean(honest)
 
 
 @given(blocks())
