@@ -2,14 +2,17 @@
 
 The name and the version of a bot are its author's word. The digest says whether two of them are
 the same to the byte, under whatever names. It tells nothing of what that code imports from other
-packages, nor of files beside it, and a single blank more makes another digest.
+packages, nor of files beside it, and a single blank more makes another digest. What a link leads
+to is in it. Byte code is not where its source is beside it: workers run the source.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib.util
 import json
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +21,9 @@ from typing import Final
 from ronda_arena.home.seal import digest
 from ronda_bots.registry import BotInfo, Origin
 
-_COMPILED: Final = "__pycache__"
+_HALF_WRITTEN: Final = re.compile(r"\.\d+\Z")
+_MOST_FILES: Final = 50_000
+"""Where a link leads to more, such as to all of a disk, nothing is said."""
 
 
 def code(info: BotInfo) -> str:
@@ -28,8 +33,8 @@ def code(info: BotInfo) -> str:
     """
     if info.origin is None:
         return ""
-    try:
-        files = [(name, digest(file)) for name, file in _files(info.origin)]
+    try:  # all names before any file: what is too much is not read either
+        files = [(name, digest(file)) for name, file in list(_files(info.origin))]
     except OSError:  # it is being changed, or may not be read: nobody can say what it is
         return ""
     if not files:
@@ -47,9 +52,32 @@ def _files(origin: Origin) -> Iterator[tuple[str, Path]]:
     if not top.is_dir():
         yield "", top
         return
-    for file in top.rglob("*"):
-        if file.parent.name != _COMPILED and stat.S_ISREG(file.lstat().st_mode):
-            yield file.relative_to(top).as_posix(), file
+    for count, found in enumerate(_within(top, "")):
+        if count == _MOST_FILES:
+            raise OSError(errno.EFBIG, "these are more files than a package has")
+        yield found
+
+
+def _within(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
+    """Yield what an import may find in a folder: links are what they lead to.
+
+    `OSError` where one leads nowhere, or back to where it is.
+    """
+    for file in folder.iterdir():
+        mode = file.stat().st_mode
+        if stat.S_ISDIR(mode):
+            yield from _within(file, f"{name}{file.name}/")
+        elif stat.S_ISREG(mode) and not _is_compiled(file):
+            yield f"{name}{file.name}", file
+
+
+def _is_compiled(file: Path) -> bool:
+    """Say whether it is what Python keeps of a source that is there: no worker reads that."""
+    try:
+        source = importlib.util.source_from_cache(_HALF_WRITTEN.sub("", str(file)))
+    except ValueError:
+        return False
+    return Path(source).is_file()
 
 
 def _top(origin: Origin) -> Path | None:

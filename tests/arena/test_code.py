@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import py_compile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from tests.bots.tables import info
 from ronda_arena.code import code
 from ronda_arena.discovery import discover
 from ronda_arena.home.install import install as keep
+from ronda_arena.isolation import Level
 from ronda_bots.greedy import Greedy
 from ronda_bots.registry import BotInfo, Origin
 
@@ -91,6 +94,68 @@ def test_what_python_leaves_beside_the_code_is_none_of_it(tmp_path: Path) -> Non
     (compiled / "bot.cpython-311.pyc").write_bytes(b"compiled")
     (compiled / "bot.cpython-311.pyc.123").write_bytes(b"half")
     assert code(bot) == before
+
+
+def a_module_among_the_compiled(place: Path) -> Path:
+    (place / "__pycache__").mkdir()
+    return place / "__pycache__" / "impl.py"
+
+
+def compiled_without_a_source(place: Path) -> Path:
+    (place / "__pycache__").mkdir()
+    return place / "__pycache__" / "gone.cpython-311.pyc"
+
+
+def a_linked_module(place: Path) -> Path:
+    (place / "linked.py").symlink_to("../linked.py")
+    return place.parent / "linked.py"
+
+
+def a_linked_folder(place: Path) -> Path:
+    (place.parent / "out").mkdir()
+    (place / "linked").symlink_to("../out")
+    return place.parent / "out" / "linked.py"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [a_module_among_the_compiled, compiled_without_a_source, a_linked_module, a_linked_folder],
+)
+def test_whatever_can_be_imported_is_in_it(made: Callable[[Path], Path], tmp_path: Path) -> None:
+    bot = package(tmp_path)
+    file = made(tmp_path / "mine")
+    file.write_text("v = 1")
+    before = code(bot)
+    file.write_text("v = 2")
+    assert code(bot) not in ("", before)
+
+
+@pytest.mark.parametrize("link", ["gone", ".", "/"])
+def test_of_a_package_with_a_link_that_has_no_end_nothing_is_said(
+    link: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot = package(tmp_path)
+    monkeypatch.setattr("ronda_arena.code._MOST_FILES", 50)
+    assert code(bot)
+    (tmp_path / "mine" / "link").symlink_to(link)
+    assert code(bot) == ""
+
+
+def test_a_worker_plays_the_source_of_a_bot_whatever_byte_code_there_is_of_it(
+    tmp_path: Path,
+) -> None:
+    install(tmp_path, "mine", {"mine": "theirs:Bot"}, modules={"theirs": bot_module("1")})
+    source = tmp_path / "theirs.py"
+    told = source.read_text()
+    noted = source.stat()
+    assert told.count('"1"') == 1
+    for text in (told.replace('"1"', '"2"'), told):
+        source.write_text(text)
+        os.utime(source, ns=(noted.st_atime_ns, noted.st_mtime_ns))
+        if text != told:
+            py_compile.compile(str(source))
+    found = discover(path=[str(tmp_path)], level=Level.PROCESS)  # a sandbox keeps it away itself
+    assert found.find("mine").version == "1"
 
 
 def test_two_classes_of_one_module_are_two_bots(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Final, NoReturn
 
-from ronda_arena.worker import wire
+from ronda_arena.worker import source, wire
 from ronda_arena.worker.wire import ASK, SAY, Ask, Say
 from ronda_bots.about import UnfitError, about, said
 from ronda_bots.api import SeatInfo
@@ -167,6 +167,8 @@ def _method(bot: object, name: str) -> Callable[[Any], object] | None:
 def _load(path: Sequence[str], module: str, attribute: str) -> Any:
     # Before others: what a bot has brought itself is meant, whatever else is installed here.
     sys.path[:0] = [folder for folder in path if folder not in sys.path]
+    if path:  # else it comes with ronda
+        source.only(module.partition(".")[0])
     try:
         found: Any = importlib.import_module(module)
         for part in attribute.split("."):
