@@ -39,6 +39,10 @@ class StoreError(Exception):
     """A folder or database that something cannot be kept in; says what to do."""
 
 
+class TakenError(StoreError):
+    """Another process has the folder, and the same command would be refused until it leaves."""
+
+
 class UnreadableError(StoreError):
     """What is kept cannot be read, and the same command would find it so again."""
 
@@ -50,7 +54,7 @@ class UnreadableError(StoreError):
 def locked(folder: Path, taken: str) -> Iterator[None]:
     """Have a folder for this process alone; it is made if it is not there.
 
-    `StoreError` with the words `taken` if another process has it.
+    `TakenError` with the words `taken` if another process has it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -58,7 +62,7 @@ def locked(folder: Path, taken: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise StoreError(taken) from None
+            raise TakenError(taken) from None
         yield
     finally:
         os.close(file)
@@ -76,7 +80,7 @@ def one_name(path: Path) -> str:
         return ""
     if names == 1:
         return ""
-    return f"{path} has {names} names (hard links), and a database may have one: copy it instead"
+    return f"{path} has {names} names (hard links), and a database may have one: remove the others"
 
 
 class Kept(NamedTuple):

@@ -265,6 +265,9 @@ class Server:
             lambda name: self._registry.find(name).identity,
             _home(self._config),
             self._config.bot_absence,
+            resting={
+                name for one in self._registry.resting for name in (one.bot.name, one.bot.identity)
+            },
         )
         self.ladders = Ladders(self.host, self.tables, orders)
         self._stack.push_async_callback(self.ladders.close)

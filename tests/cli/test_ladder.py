@@ -163,6 +163,16 @@ def test_a_polite_end_is_one_and_ctrl_c_names_the_command_that_goes_on(tmp_path:
         )
 
 
+def test_a_ladder_that_another_process_plays_is_refused_and_not_to_be_gone_on_with(
+    tmp_path: Path, run: Run
+) -> None:
+    with claim(tmp_path / "l"):
+        refused = play(run, tmp_path / "l", *QUICK, "--games=2")
+    assert refused.exit_code == 3
+    assert "another process runs the ladder in" in refused.stderr
+    assert "go on with" not in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("flags", "code", "problem"),
     [

@@ -72,7 +72,7 @@ _ANCHORS: Final = "random,greedy,careful"
 )
 @click.option(
     "--look-every",
-    type=click.FloatRange(0.1),
+    type=click.FloatRange(0.1, 86_400),
     default=60.0,
     show_default=True,
     metavar="SECONDS",
@@ -160,7 +160,11 @@ class _Asked(NamedTuple):
 
 def _play(asked: _Asked) -> None:
     """Take up the ladder of the folder and play it."""
-    from ronda_arena.database import StoreError, UnreadableError  # noqa: PLC0415 -- not for `--help`
+    from ronda_arena.database import (  # noqa: PLC0415 -- not for `--help`
+        StoreError,
+        TakenError,
+        UnreadableError,
+    )
     from ronda_arena.isolation import IsolationError  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.ladder import store  # noqa: PLC0415 -- not for `--help`
     from ronda_arena.ladder.plan import LadderError  # noqa: PLC0415 -- not for `--help`
@@ -179,6 +183,8 @@ def _play(asked: _Asked) -> None:
                 raise
     except UnreadableError as problem:
         raise Failure(str(problem), ExitCode.USAGE) from None
+    except TakenError as problem:  # the same command is not what to do: it is played
+        raise Failure(str(problem), ExitCode.UNREACHABLE) from None
     except (StoreError, ExecutorError) as problem:
         raise Failure(f"{problem}; go on with: {asked.again}", ExitCode.UNREACHABLE) from None
     except (LadderError, IsolationError) as problem:

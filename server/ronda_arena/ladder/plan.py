@@ -17,6 +17,8 @@ from ronda_core.rules import Settings, settings
 
 MOST_BOTS: Final = 200
 """That play at the same time."""
+LONGEST_LOOK: Final = 86_400.0
+"""Seconds: once a day at least it is looked who is installed."""
 
 
 class LadderError(Exception):

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from ronda_arena.ladder.plan import LadderError, LadderPlan, made
+from ronda_arena.ladder.plan import LONGEST_LOOK, LadderError, LadderPlan, made
 from ronda_arena.tournament.spec import Isolation, SpecError, data
 from ronda_core.rules import RulesError, settings
 from ronda_server.errors import ConfigError
@@ -36,7 +36,7 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Who plays beside the anchors; empty: all that are installed."""
     owners: dict[str, str] = {}
     """Whose bots are, by name; who is not in it owns itself."""
-    look_every: Annotated[float, msgspec.Meta(ge=0.1)] = 60.0
+    look_every: Annotated[float, msgspec.Meta(ge=0.1, le=LONGEST_LOOK)] = 60.0
     """Seconds after which it is looked again who is installed."""
     remote: bool | None = None
     """Whether remote bots play too; left out: where they can be held to the clock."""
@@ -95,4 +95,6 @@ def read(file: Path) -> Wanted:
         raise ConfigError(f"{file} cannot be read: {problem.strerror or problem}") from None
     except (SpecError, UnicodeDecodeError, msgspec.ValidationError) as problem:
         raise ConfigError(f"{file}: {problem}") from None
+    if "\0" in asked.dir:
+        raise ConfigError(f"{file}: dir: no folder's name has a zero character in it")
     return Wanted(asked, file.parent / asked.dir, not _DECIDED.isdisjoint(values))

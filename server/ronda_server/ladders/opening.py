@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import structlog
@@ -25,12 +25,20 @@ def orders(
     identity: Callable[[str], str],
     home: Path | None,
     absence: float = 60.0,
+    *,
+    resting: Collection[str] = (),
 ) -> tuple[Orders, ...]:
     """Return the ladders that files ask for, begun where there is none; `ConfigError` else.
 
-    It reads the disk, and waits some seconds for a driver whose server was killed.
+    `identity` finds the name@version that a name means, and `resting` are the names of bots that
+    are put aside: these may be asked for, since they join when they are released. It reads the
+    disk, and waits some seconds for a driver whose server was killed.
     """
-    found = tuple(_taken_up(file, identity, home, absence) for file in files)
+    wanted = [(file, read(file)) for file in files]
+    _check_folders(wanted)
+    for file, one in wanted:
+        _check_bots(file, one.asked.bots, identity, resting)
+    found = tuple(_taken_up(file, one, identity, home, absence) for file, one in wanted)
     names = [one.plan.id for one in found]
     for name in names:
         if names.count(name) > 1:
@@ -38,10 +46,35 @@ def orders(
     return found
 
 
+def _check_folders(wanted: Sequence[tuple[Path, Wanted]]) -> None:
+    """Raise `ConfigError` where two files are about one folder."""
+    known: dict[Path, Path] = {}
+    for file, one in wanted:
+        folder = one.folder.resolve()
+        if folder in known:
+            raise ConfigError(f"{known[folder]} and {file} are about one folder, {folder}")
+        known[folder] = file
+
+
+def _check_bots(
+    file: Path, bots: Sequence[str], identity: Callable[[str], str], resting: Collection[str]
+) -> None:
+    """Raise `ConfigError` where one is asked for that is not there."""
+    try:
+        for bot in bots:
+            if bot not in resting:
+                identity(bot)
+    except BotNotFoundError as problem:
+        raise ConfigError(f"{file}: bots: {problem}") from None
+
+
 def _taken_up(
-    file: Path, identity: Callable[[str], str], home: Path | None, absence: float
+    file: Path,
+    wanted: Wanted,
+    identity: Callable[[str], str],
+    home: Path | None,
+    absence: float,
 ) -> Orders:
-    wanted = read(file)
     try:
         plan = _plan(wanted, identity)
     except (StoreError, LadderError, BotNotFoundError) as problem:

@@ -14,7 +14,7 @@ from tests.arena.home.wheels import NOW, wheel
 from tests.server.ladders.callers import BOT, STATE, Caller, Log, Seen, ladder_file
 from tests.server.tables import refused
 
-from ronda_arena.discovery import asking
+from ronda_arena.discovery import asking, discover
 from ronda_arena.home.faults import Quarantine
 from ronda_arena.home.install import install
 from ronda_arena.home.standing import enable, quarantine
@@ -91,7 +91,12 @@ BAD = {
     "a clock that is none": ('dir = "x"\nclock = "soon"', "clock"),
     "an anchor that is not there": ('dir = "x"\nanchors = ["nobody=3"]', "nobody"),
     "no workers": ('dir = "x"\nworkers = 0', "workers"),
-    "another ladder": ('dir = "quick"\nrules = "cafe"', "another ladder was begun in"),
+    "a bot that is not there": ('dir = "x"\nbots = ["gredy"]', "bots: .*did you mean greedy"),
+    "a folder that is none": ('dir = "\\u0000"', "dir: no folder's name"),
+    "it never looks": ('dir = "x"\nlook_every = inf', "look_every"),
+    "it looks too rarely": ('dir = "x"\nlook_every = 1e300', "look_every"),
+    "it looks at no time": ('dir = "x"\nlook_every = nan', "look_every"),
+    "one folder twice": ('dir = "x/../quick"\nrules = "cafe"', "are about one folder"),
     "one that is played": ('dir = "taken"', "another process runs the ladder in"),
     "two of one name": ('dir = "other"\nname = "quick"', "two ladders are called quick"),
 }
@@ -112,6 +117,24 @@ def test_what_cannot_be_played_keeps_the_server_from_starting_and_is_told(
     assert str(bad) in str(told.value) or "quick" in str(told.value)
 
 
+def test_another_ladder_than_that_of_the_folder_is_refused(
+    tmp_path: Path, registry: Registry
+) -> None:
+    def identity(name: str) -> str:
+        return registry.find(name).identity
+
+    (begun,) = orders([ladder_file(tmp_path)], identity, None)
+    with pytest.raises(ConfigError, match="another ladder was begun in"):
+        orders([ladder_file(tmp_path, rules="cafe")], identity, None)
+    assert orders([ladder_file(tmp_path)], identity, None) == (begun,)
+
+
+def test_a_bot_that_is_put_aside_may_be_asked_for(tmp_path: Path, registry: Registry) -> None:
+    asked = [ladder_file(tmp_path, bots=["mine", "greedy"])]
+    (one,) = orders(asked, lambda name: registry.find(name).identity, None, resting=["mine"])
+    assert one.wanted == ("mine", "greedy")
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """Return where bots are kept: nothing yet."""
@@ -130,7 +153,8 @@ async def test_bots_and_versions_that_are_installed_put_aside_and_released_are_s
 ) -> None:
     await asyncio.to_thread(_install, home, "1.0", tmp_path)
     file = ladder_file(tmp_path, bots=["greedy", "mine"])
-    ann, seen = Caller(await start(ladders=[file], bots_dir=home)), Seen()
+    here = await asyncio.to_thread(discover, home=home)
+    ann, seen = Caller(await start(here, ladders=[file], bots_dir=home)), Seen()
     stream = ann.watch()
     mine = "mine@1.0"
     await seen.until(stream, lambda told: mine in told.ratings and told.ratings[mine].games > 0)

@@ -21,6 +21,8 @@ from tests.server.tournaments.callers import caller
 from tests.server.tournaments.players import players
 
 from ronda.v1 import match_pb2
+from ronda_arena.discovery import discover
+from ronda_arena.home.standing import enable
 from ronda_arena.isolation import Level
 from ronda_arena.seating import Isolated
 from ronda_arena.worker.nursery import Nursery
@@ -49,7 +51,10 @@ async def test_nobody_waits_for_a_bot_that_thinks_long_whoever_comes_meanwhile(
 ) -> None:
     home = tmp_path / "bots"
     file = remote_file(tmp_path, anchors=[], bots=["greedy", "mine"], clock="60")
-    client: Client = await start(seating=seating, ladders=[file], bots_dir=home)
+    await asyncio.to_thread(_install, home, "0.9", tmp_path)  # it is known, and put aside
+    await asyncio.to_thread(enable, home, "mine@0.9", enabled=False)
+    here = await asyncio.to_thread(discover, home=home)
+    client: Client = await start(here, seating=seating, ladders=[file], bots_dir=home)
     ann, bob = await caller(client, "ann"), await caller(client, "bob")
     ladder = Caller(client)
     remote = await Remote(client, ann.key).open()
