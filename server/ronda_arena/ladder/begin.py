@@ -17,27 +17,30 @@ class AnotherLadderError(LadderError):
     """The folder holds another ladder than the one that is asked for."""
 
 
-def kept(folder: Folder, plan: Callable[[], LadderPlan], *, given: bool) -> Store:
+def kept(
+    folder: Folder, plan: Callable[[LadderPlan | None], LadderPlan], given: Collection[str]
+) -> Store:
     """Return the ladder of a folder, begun by this `plan` if there is none.
 
-    Where anything of the plan was `given`, `AnotherLadderError` if it is not that of the folder.
+    `AnotherLadderError` where what of the plan was `given` is not that of the ladder that was
+    begun, which `plan` is told.
     """
     found = folder.find()
     if found is None:
-        return folder.begin(plan())
+        return folder.begin(plan(None))
     if given:
-        refuse_another(folder, found.plan, plan())
+        refuse_another(folder, found.plan, plan(found.plan), given)
     return found
 
 
 def refuse_another(
-    folder: Folder, begun: LadderPlan, asked: LadderPlan, fields: Collection[str] | None = None
+    folder: Folder, begun: LadderPlan, asked: LadderPlan, fields: Collection[str]
 ) -> None:
-    """Raise `AnotherLadderError` if what was begun differs in these fields; None: in any."""
+    """Raise `AnotherLadderError` if what was begun differs in these fields."""
     differ = [
         field
         for field in asked.__struct_fields__
-        if (fields is None or field in fields) and getattr(begun, field) != getattr(asked, field)
+        if field in fields and getattr(begun, field) != getattr(asked, field)
     ]
     if not {*_TABLE}.isdisjoint(differ):  # what anchors are worth follows from those
         differ = [field for field in differ if field != "anchors"]

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from ronda_arena.customs import CLOCK
 from ronda_arena.ladder.plan import LONGEST_LOOK, LadderError, LadderPlan, made
 from ronda_arena.tournament.spec import Isolation, SpecError, data
 from ronda_core.rules import RulesError, settings
@@ -44,15 +45,20 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Processes that play its games."""
 
 
-_DECIDED: Final = frozenset(Asked.__struct_fields__) - {
-    "dir",
-    "bots",
-    "owners",
-    "look_every",
-    "remote",
-    "workers",
+_DECIDED: Final = {
+    "name": "id",
+    "rules": "rules",
+    "players": "players",
+    "target": "target",
+    "hands": "length",
+    "clock": "clock",
+    "isolation": "isolation",
+    "rated": "rated",
+    "anchors": "anchors",
 }
-"""What a ladder keeps for as long as it lives."""
+"""What a ladder keeps for as long as it lives, and what its plan calls that."""
+_REMOTE_CLOCK: Final = "10"
+"""Of a new ladder that takes remote bots: seconds a decision, and no bank."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -60,15 +66,16 @@ class Wanted(msgspec.Struct, frozen=True):
 
     asked: Asked
     folder: Path
-    given: bool
-    """Whether it says anything that a ladder keeps."""
+    given: frozenset[str]
+    """What it says of what a ladder keeps, as its plan calls that."""
 
-    def plan(self, identity: Callable[[str], str]) -> LadderPlan:
+    def plan(self, identity: Callable[[str], str], begun: LadderPlan | None) -> LadderPlan:
         """Return what is to be played; `LadderError` for what cannot be.
 
-        `identity` finds the name@version that a name means.
+        `identity` finds the name@version that a name means. What the file leaves out is as it was
+        `begun`.
         """
-        asked = self.asked
+        asked = self.asked if begun is None else self._filled_in(begun)
         if not _NAME.fullmatch(asked.name):
             raise LadderError("name: at most 64 letters, digits, `-` and `_`")
         try:
@@ -78,12 +85,32 @@ class Wanted(msgspec.Struct, frozen=True):
         return made(
             asked.name,
             table,
-            clock=asked.clock,
+            clock=asked.clock or _clock(asked),
             isolation=asked.isolation,
             rated=asked.rated,
             anchors=asked.anchors,
             identity=identity,
         )
+
+    def _filled_in(self, begun: LadderPlan) -> Asked:
+        table = {
+            "rules": begun.rules,
+            "players": begun.players,
+            "target": begun.target or None,
+            "hands": begun.length,
+        }
+        left_out = {key: told for key, told in table.items() if _DECIDED[key] not in self.given}
+        return msgspec.structs.replace(self.asked, **left_out)
+
+
+def _clock(asked: Asked) -> str | None:
+    """Return the clock of a new ladder: nobody is to hold up the others for ever.
+
+    Bots of this process cannot be held to one, and remote bots have no bank.
+    """
+    if asked.isolation == "trusted":
+        return None
+    return str(CLOCK) if asked.remote is False else _REMOTE_CLOCK
 
 
 def read(file: Path) -> Wanted:
@@ -97,4 +124,8 @@ def read(file: Path) -> Wanted:
         raise ConfigError(f"{file}: {problem}") from None
     if "\0" in asked.dir:
         raise ConfigError(f"{file}: dir: no folder's name has a zero character in it")
-    return Wanted(asked, file.parent / asked.dir, not _DECIDED.isdisjoint(values))
+    return Wanted(
+        asked,
+        file.parent / asked.dir,
+        frozenset(_DECIDED[key] for key in _DECIDED if key in values),
+    )

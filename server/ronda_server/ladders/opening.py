@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -110,4 +111,4 @@ def _remote(file: Path, asked: Asked, plan: LadderPlan) -> bool:
 
 def _plan(wanted: Wanted, identity: Callable[[str], str]) -> LadderPlan:
     with patiently(lambda: store.claim(wanted.folder)) as held:
-        return begin.kept(held, lambda: wanted.plan(identity), given=wanted.given).plan
+        return begin.kept(held, partial(wanted.plan, identity), wanted.given).plan

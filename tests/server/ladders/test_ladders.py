@@ -141,12 +141,14 @@ def _local(folder: Path, registry: Registry, games: int) -> int:
     """Play a ladder in this process, as `ronda ladder run` does; return its games."""
     table = settings("arabic", 2)
 
-    def plan() -> Any:
+    def plan(_begun: object) -> Any:
         identity = registry.find("random").identity
         return made("quick", table, anchors=[f"{identity}=18"])
 
     with claim(folder) as held:
-        run = Run(kept(held, plan, given=True), lambda: registry, wanted=("greedy", "careful"))
+        run = Run(
+            kept(held, plan, ("rules", "anchors")), lambda: registry, wanted=("greedy", "careful")
+        )
         run.play(Here, run.ladder.games + games)
         return run.ladder.games
 

@@ -276,19 +276,34 @@ async def test_nothing_of_a_block_is_told_before_its_last_game_is_over(
 async def test_where_the_clock_holds_no_remote_bot_to_its_time_none_plays_and_it_is_said(
     start: Any, tmp_path: Path
 ) -> None:
-    client = await start(ladders=[ladder_file(tmp_path)])
+    client = await start(ladders=[ladder_file(tmp_path, clock="5+10")])
     ann = await caller(client, "ann")
     async with players(client, ann.key, "far"):
         seen = await Caller(client).until(lambda told: told.games > 20)
     assert FAR not in seen.ratings
-    for number, clock in enumerate(("", "5+10", "0.05")):
-        values = {"clock": clock} if clock else {}
+    no_clock = {"isolation": "trusted"}
+    for number, values in enumerate((no_clock, {"clock": "5+10"}, {"clock": "0.05"})):
         file = ladder_file(
             tmp_path, name=f"l{number}", dir=f"l{number}", remote=True, anchors=[], **values
         )
         with pytest.raises(ConfigError, match="remote bots cannot play") as told:
             await asyncio.to_thread(orders, [file], str, None)
         assert 'clock = "10"' in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "clock"),
+    [({}, "10"), ({"remote": False}, "0.5+10"), ({"isolation": "trusted"}, None)],
+)
+async def test_a_new_ladder_has_a_clock_on_which_remote_bots_play_unless_it_takes_none(
+    tmp_path: Path, values: dict[str, Any], clock: str | None
+) -> None:
+    file = ladder_file(tmp_path, anchors=[], bots=[], **values)
+    (made,) = await asyncio.to_thread(orders, [file], str, None)
+    assert made.plan.clock == clock
+    ladder_file(tmp_path, anchors=[], bots=[], remote=False)
+    (again,) = await asyncio.to_thread(orders, [file], str, None)
+    assert again.plan == made.plan  # what it does not say it does not ask for
 
 
 async def test_only_bots_that_play_what_the_ladder_plays_are_on_it(
