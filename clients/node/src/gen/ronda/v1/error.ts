@@ -166,8 +166,8 @@ export enum ErrorReason {
    */
   BOT_DECLINES = 56,
   /**
-   * BOT_NAME_IN_USE - FAILED_PRECONDITION: a bot of this name is connected, or has matches. Free the name when it has
-   * left and they are over.
+   * BOT_NAME_IN_USE - FAILED_PRECONDITION: a bot of this name is connected, has matches, or is to play in a
+   * tournament that is not over. Free the name when it has left and they are over.
    */
   BOT_NAME_IN_USE = 57,
   /** TOURNAMENT_OVER - FAILED_PRECONDITION: the tournament has ended. Read what it came to with GetStandings. */

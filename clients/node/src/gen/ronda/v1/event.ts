@@ -52,7 +52,7 @@ export enum AwardReason {
 export interface Event {
   /** The number of the event in its match. */
   sequence: number;
-  /** When it happened. */
+  /** When it happened, by the server's clock: the wall clock when the server started, steady since. */
   eventTime:
     | Date
     | undefined;

@@ -146,7 +146,7 @@ export interface TournamentSpec {
    * How long bots may think.
    *
    * If unset, a decision that takes a minute is late, or 10 seconds where remote bots take part.
-   * Those have at least 0.1 second for a decision, and no bank.
+   * Those have 0.1 second to a minute for a decision, and no bank.
    */
   clock:
     | TournamentClock
