@@ -22,8 +22,9 @@ from ronda.v1 import bot_service_pb2 as pb
 from ronda_arena.discovery import discover
 from ronda_arena.seating import InProcess
 from ronda_server import frames, logs, remote, remote_bot
-from ronda_server.app import Config, Server
+from ronda_server.app import Server
 from ronda_server.clock import wall_clock
+from ronda_server.config import Config
 from ronda_server.statements import Rows
 
 judged: list[float] = []

@@ -33,7 +33,8 @@ from ronda_core.rules import settings
 
 SERVER = """
 import json, sys
-from ronda_server.app import Config, run
+from ronda_server.app import run
+from ronda_server.config import Config
 config = Config(listen="127.0.0.1:0", health_listen="127.0.0.1:0", metrics_listen="127.0.0.1:0",
                 database=sys.argv[1], log_level="warning")
 run(config, lambda addresses: print(json.dumps(addresses), flush=True))

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import ipaddress
 import logging
 import os
 import resource
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -44,8 +42,9 @@ from ronda_bots.registry import Registry
 from ronda_server import database, logs
 from ronda_server.accounts import Accounts
 from ronda_server.bots import end_threads
-from ronda_server.clock import Offset, SteadyClock
+from ronda_server.clock import Offset
 from ronda_server.commitments import TOURNAMENT, Promises
+from ronda_server.config import Config, at, check_address, is_loopback, split
 from ronda_server.errors import ConfigError
 from ronda_server.hosting import Host
 from ronda_server.identity import ACCESS, Keys, load_admin_key, load_key
@@ -103,65 +102,6 @@ _OPTIONS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
-    """What a server is started with. Addresses are ``host:port``; port 0 takes a free one."""
-
-    listen: str = "127.0.0.1:50051"
-    health_listen: str = "127.0.0.1:50052"
-    metrics_listen: str = "127.0.0.1:9464"
-    admin_listen: str = ""
-    """Empty: there is none. Loopback only, there is no TLS yet."""
-    database: str = "ronda.db"
-    key_file: str = ""
-    """Where the server's key is kept; empty: beside the database."""
-    admin_key_file: str = ""
-    """Where the admin key is kept; empty: beside the database."""
-    allow_plaintext: bool = False
-    """Listen on other than loopback addresses without TLS."""
-    max_matches: int = 10_000
-    max_workers: int = 256
-    """Processes of bots at once, one for each seat of a bot that is not run in this one."""
-    max_streams: int = 256
-    """Calls and streams at once on one connection."""
-    max_account_bots: int = 100
-    """Remote bots of one account connected at once."""
-    max_bots: int = 1000
-    """Remote bots connected at once."""
-    max_bot_seats: int = 256
-    """Seats that a remote bot has at once."""
-    max_bot_names: int = 100
-    """Names of remote bots that an account can have."""
-    max_tournaments: int = 100
-    """Tournaments that are open at once."""
-    max_account_tournaments: int = 4
-    """Tournaments of one account that are open at once."""
-    max_tournament_games: int = 100_000
-    """Games that one tournament may come to."""
-    tournaments_at_once: int = 2
-    """Tournaments that are played at once; the others wait."""
-    tournament_workers: int = 1
-    """Processes that play each of them."""
-    ladders: tuple[str | Path, ...] = ()
-    """Files, each of which says what a ladder is that the server plays."""
-    hosted_games: int = 64
-    """Games of tournaments and ladders at once in which remote bots play."""
-    hosted_workers: int = 16
-    """Processes of bots in all of these games together."""
-    bot_absence: float = 60.0
-    """Seconds for which games of a tournament or ladder wait for a remote bot that is away."""
-    bot_delay: float = 0.0
-    """Seconds that a hosted bot waits with each decision, so that people can follow."""
-    drain_seconds: float = 10.0
-    isolation: str = "sandbox"
-    """How bots are run that others wrote, or that think long: `sandbox`, or only `process`."""
-    bots_dir: str | Path = ""
-    """Where bots are kept beside the environment; empty: in the usual place."""
-    log_level: str = "info"
-    now: Callable[[], int] = field(default_factory=SteadyClock, repr=False)
-    """The server's one clock: all that is judged, stored and told is by this one."""
-
-
 class Server:
     """A running server."""
 
@@ -185,9 +125,9 @@ class Server:
         """Open the log, take up its matches, and listen."""
         config = self._config
         for address in (config.listen, config.health_listen, config.metrics_listen):
-            _check_address(address, config.allow_plaintext)
+            check_address(address, config.allow_plaintext)
         if config.admin_listen:
-            _check_address(config.admin_listen, allow_plaintext=False)
+            check_address(config.admin_listen, allow_plaintext=False)
         path = database.sqlite_path(config.database)
         try:
             real = await asyncio.to_thread(path.resolve)
@@ -291,7 +231,7 @@ class Server:
             add_TournamentServiceServicer_to_server(tournaments, server)
             add_LadderServiceServicer_to_server(ladders, server)
             health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
-            if _is_loopback(config.listen):
+            if is_loopback(config.listen):
                 add_reflection(server, _SERVICES)
 
         def probe(server: grpc.aio.Server) -> None:
@@ -299,10 +239,10 @@ class Server:
 
         check_access()
         listener = Listener(config.listen, front, [edge], options)
-        self.addresses["listen"] = _at(config.listen, listener.port)
+        self.addresses["listen"] = at(config.listen, listener.port)
         probed = Listener(config.health_listen, probe, [edge], options)
-        self.addresses["health_listen"] = _at(config.health_listen, probed.port)
-        host, port = _split(config.metrics_listen)
+        self.addresses["health_listen"] = at(config.health_listen, probed.port)
+        host, port = split(config.metrics_listen)
         try:
             http, _ = await asyncio.to_thread(start_http_server, port, host, self.metrics.registry)
         except OSError:
@@ -310,7 +250,7 @@ class Server:
         vars(http)["RequestHandlerClass"].timeout = _SCRAPE_SECONDS
         self._stack.push_async_callback(asyncio.to_thread, http.server_close)
         self._stack.push_async_callback(asyncio.to_thread, http.shutdown)
-        self.addresses["metrics_listen"] = _at(config.metrics_listen, http.server_port)
+        self.addresses["metrics_listen"] = at(config.metrics_listen, http.server_port)
         await probed.start()
         self._stack.push_async_callback(probed.stop, 0)
         await listener.start()
@@ -327,7 +267,7 @@ class Server:
 
         options = (*_OPTIONS, ("grpc.max_concurrent_streams", config.max_streams))
         listener = Listener(config.admin_listen, back, [Edge(self.metrics)], options)
-        self.addresses["admin_listen"] = _at(config.admin_listen, listener.port)
+        self.addresses["admin_listen"] = at(config.admin_listen, listener.port)
         await listener.start()
         self._stack.push_async_callback(listener.stop, config.drain_seconds)
 
@@ -420,29 +360,3 @@ def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
         return None
     make: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
     return make
-
-
-def _at(address: str, port: int) -> str:
-    """Return `address` with the port that it has come to."""
-    return f"{address.rpartition(':')[0]}:{port}"
-
-
-def _split(address: str) -> tuple[str, int]:
-    host, colon, port = address.rpartition(":")
-    if not colon or not port.isdigit() or not 0 <= int(port) <= 65535:
-        raise ConfigError("an address is host:port, such as 127.0.0.1:50051")
-    return host.strip("[]"), int(port)
-
-
-def _is_loopback(address: str) -> bool:
-    host, _ = _split(address)
-    if host == "localhost":
-        return True
-    with contextlib.suppress(ValueError):  # a name, not an address
-        return ipaddress.ip_address(host).is_loopback
-    return False
-
-
-def _check_address(address: str, allow_plaintext: bool) -> None:
-    if not _is_loopback(address) and not allow_plaintext:
-        raise ConfigError(f"{address} is not loopback and there is no TLS: name it plaintext first")

@@ -154,8 +154,12 @@ def calls(strike: Callable[[int], bool]) -> Callable[[FrameType, str, Any], Any]
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("command", [TOURNAMENT, LADDER], ids=["tournament", "ladder"])
-def test_at_any_call_it_ends_in_words(command: tuple[str, ...], run: Run, tmp_path: Path) -> None:
+def test_at_any_call_it_ends_in_words(
+    command: tuple[str, ...], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen = 0  # calls of the run at hand
+    lost: list[object] = []  # in a finalizer, where the program itself raises it once more
+    monkeypatch.setattr(sys, "unraisablehook", lambda one: lost.append(one.exc_type))
 
     def watch(number: int) -> bool:
         nonlocal seen
@@ -177,11 +181,27 @@ def test_at_any_call_it_ends_in_words(command: tuple[str, ...], run: Run, tmp_pa
         if seen < at:  # other deals, and it was over before
             assert result.exit_code == 0
             continue
+        if lost:  # `test_where_nothing_can_be_raised_it_is_not_lost` is about that
+            assert lost == [KeyboardInterrupt]
+            lost.clear()
+            continue
         struck += 1
         assert result.exit_code == 130, (at, result.stderr)
         assert result.stderr.splitlines()[-1].startswith("interrupted; go on with: ronda ")
         assert "Traceback" not in result.stderr
     assert struck > POINTS // 2
+
+
+@pytest.mark.parametrize("seed", [("--seed", "31337"), ("--seed=31337",)])
+def test_no_seed_is_told_with_the_command_that_goes_on(
+    seed: tuple[str, ...], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as changed:
+        interrupt("ronda_arena.discovery:discover", False, changed)
+        result = run(*TOURNAMENT, *seed, HERE, f"--out={tmp_path / 'kept'}")
+    assert result.exit_code == 130
+    assert "31337" not in result.stdout + result.stderr
+    assert shlex.join(seed).replace("31337", "SEED") in result.stderr
 
 
 @pytest.mark.parametrize("module", ["click", "ronda_cli.main", "ronda_cli.ladder_run"])

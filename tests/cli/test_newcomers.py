@@ -16,7 +16,7 @@ from tests.cli.conftest import ROOT, Run
 
 from ronda_arena.discovery import discover
 from ronda_core.rules import PRESETS
-from ronda_server.app import Config
+from ronda_server.config import Config
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BOTS = (ROOT / "docs" / "bots.md").read_text(encoding="utf-8")

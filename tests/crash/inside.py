@@ -21,7 +21,8 @@ from typing import Any, Final, Self, TypeVar
 from ronda_arena.seating import InProcess
 from ronda_bots.registry import Registry
 from ronda_server import identity
-from ronda_server.app import Config, Server
+from ronda_server.app import Server
+from ronda_server.config import Config
 from ronda_server.hosting import Host
 from ronda_server.services.matches import MatchService
 

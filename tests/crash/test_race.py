@@ -20,7 +20,8 @@ from ronda_arena.seating import InProcess
 from ronda_bots.registry import Registry
 from ronda_core.cards import TEXT
 from ronda_core.hand import Phase
-from ronda_server.app import Config, Server
+from ronda_server.app import Server
+from ronda_server.config import Config
 from ronda_server.identity import Keys
 from ronda_server.live import Live
 

@@ -21,6 +21,7 @@ from tests.hidden.store import KEY, log_in_memory, store
 from ronda_arena.seating import InProcess
 from ronda_bots.registry import Registry
 from ronda_server import app, database, interceptors
+from ronda_server.config import Config
 
 
 class _Context:
@@ -187,6 +188,6 @@ async def _started(registry: Registry) -> _Unwired:
         patch.object(database, "claim", lambda _: contextlib.nullcontext()),
         patch.object(app, "load_key", lambda _: KEY),
     ):
-        server = _Unwired(app.Config(database="none.db", now=simulated_now), registry, InProcess())
+        server = _Unwired(Config(database="none.db", now=simulated_now), registry, InProcess())
         await server.start()
     return server

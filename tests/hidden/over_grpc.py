@@ -22,6 +22,7 @@ from ronda.v1 import match_service_pb2
 from ronda_arena.seating import InProcess
 from ronda_bots.registry import Registry
 from ronda_server import app, database, streams
+from ronda_server.config import Config
 
 _PATIENCE: Final = 10.0
 _COMMITS: Final = "ronda_commit_"
@@ -137,7 +138,7 @@ async def serve(registry: Registry) -> AsyncIterator[OverGrpc]:
     with tempfile.TemporaryDirectory(prefix="ronda-hidden-") as folder, _patient():
         file = Path(folder) / "ronda.db"
         file.write_bytes(kept.image)
-        config = app.Config(
+        config = Config(
             listen="127.0.0.1:0",
             health_listen="127.0.0.1:0",
             metrics_listen="127.0.0.1:0",

@@ -19,7 +19,8 @@ from ronda.v1.match_service_pb2_grpc import MatchServiceStub
 from ronda_arena.discovery import discover
 from ronda_arena.seating import InProcess, Seating
 from ronda_bots.registry import Registry
-from ronda_server.app import Config, Server
+from ronda_server.app import Server
+from ronda_server.config import Config
 
 HERE = InProcess()
 

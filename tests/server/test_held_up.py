@@ -84,7 +84,7 @@ def test_a_loop_that_does_not_beat_is_never_held_up() -> None:
 async def test_a_loop_beats_by_itself() -> None:
     time = Time()
     watching = asyncio.create_task(time.held_up.watch())
-    await asyncio.sleep(0)
+    await asyncio.sleep(0)  # one pass of the loop
     time.micros += SECOND
     await until(lambda: time.told > 0)
     watching.cancel()

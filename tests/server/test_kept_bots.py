@@ -20,6 +20,7 @@ from ronda_arena.seating import Isolated, probe
 from ronda_arena.worker.nursery import Nursery
 from ronda_bots.registry import Registry
 from ronda_server import app
+from ronda_server.config import Config
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def home(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def found(nursery: Nursery, home: Path) -> tuple[Registry, Isolated]:
     """What a server finds when it starts: it reads the disk, so before there is a loop."""
-    return app._bots(app.Config(bots_dir=home), nursery)
+    return app._bots(Config(bots_dir=home), nursery)
 
 
 async def test_two_versions_play_a_match_on_a_server(

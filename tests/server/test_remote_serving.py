@@ -288,7 +288,7 @@ async def test_a_thread_that_never_comes_back_keeps_nobody(
     await client.create("far", "greedy", rules="arabic")
     await until(lambda: gate.waiting == 1)
     running.task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
+    with contextlib.suppress(asyncio.CancelledError):  # as it was told
         await running.task
     [player] = running.served.players.values()
     assert player.thread.daemon

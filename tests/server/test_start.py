@@ -198,6 +198,7 @@ _SERVER = """
 import sys
 from ronda_bots.registry import BotInfo, Registry
 from ronda_server import app
+from ronda_server.config import Config
 
 class Lost:
     version = "1.0.0"
@@ -208,7 +209,7 @@ class Lost:
 bot = BotInfo("lost", "1.0.0", "lost", "1.0.0", "", Lost)
 app.discover = lambda nursery, home: Registry(bots=(bot,), broken=())
 app.is_quick = lambda info: True
-config = app.Config(*["127.0.0.1:0"] * 3, database=sys.argv[1], drain_seconds=1.0)
+config = Config(*["127.0.0.1:0"] * 3, database=sys.argv[1], drain_seconds=1.0)
 app.run(config, lambda addresses: print(addresses["listen"], flush=True))
 """
 

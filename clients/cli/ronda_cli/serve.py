@@ -14,7 +14,7 @@ from ronda_cli import options, output
 from ronda_cli.output import Failure
 
 if TYPE_CHECKING:
-    from ronda_server import app
+    from ronda_server.config import Config
 
 
 @click.command()
@@ -196,8 +196,9 @@ def serve(**given: object) -> None:
     from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 -- a heavy import
 
     from ronda_server import app  # noqa: PLC0415 -- a heavy import
+    from ronda_server.config import Config  # noqa: PLC0415 -- a heavy import
 
-    config = app.Config(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type] # as click has checked them
+    config = Config(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type] # as click has checked them
     data = sys.stdout
 
     def ready(addresses: dict[str, str]) -> None:
@@ -231,7 +232,7 @@ def _wrong(problem: str, admin_listen: str) -> str:
     )
 
 
-def _look_for_folders(config: app.Config) -> None:
+def _look_for_folders(config: Config) -> None:
     """Refuse files whose folder is not there, by the flag that names them."""
     from ronda_server.database import sqlite_path  # noqa: PLC0415 -- a heavy import
 

@@ -16,15 +16,23 @@ from typing import Final, NoReturn
 _RESUMED: Final = (["tournament", "run"], ["ladder", "run"])
 """Commands that go on with what they have begun when they are given again."""
 _INTERRUPTED: Final = 130
+_SEED: Final = "--seed"
 
 
 def again(words: Sequence[str]) -> str:
-    """Return the command that goes on with what these words began; empty: there is none."""
+    """Return the command that goes on with what these words began; empty: there is none.
+
+    A seed is as secret as what is dealt from it, and what is told here may end up in a log.
+    """
     if [word for word in words if not word.startswith("-")][:2] not in _RESUMED:
         return ""
     import shlex  # noqa: PLC0415 -- only where it is told
 
-    return shlex.join(["ronda", *words])
+    told = [
+        "SEED" if before == _SEED else f"{_SEED}=SEED" if word.startswith(f"{_SEED}=") else word
+        for before, word in zip(("", *words), words, strict=False)
+    ]
+    return shlex.join(["ronda", *told])
 
 
 def interrupted(hint: str) -> str:

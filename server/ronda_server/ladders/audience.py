@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple
 
 from ronda_server.streams import HEARTBEAT_SECONDS, Watcher
+from ronda_server.watching import Watching
 
 
 class Sign(NamedTuple):
@@ -41,35 +42,14 @@ class Ended(NamedTuple):
 Update = Standing | Changed | Quiet | Ended
 
 
-class Audience:
+class Audience(Watching[Update]):
     """The watchers of one ladder."""
 
     def __init__(self, sign: Callable[[], Sign], knows: Callable[[int], bool]) -> None:
         """Begin; `sign` says what there is now, `knows` whether changes since then are known."""
+        super().__init__()
         self._sign = sign
         self._knows = knows
-        self._draining = False
-        self._watchers: set[Watcher] = set()
-
-    def wake(self) -> None:
-        """Let everybody look again."""
-        for watcher in self._watchers:
-            watcher.wake()
-
-    def drain(self) -> None:
-        """End every stream, present and to come."""
-        self._draining = True
-        self.wake()
-
-    async def watch(self, after: int) -> AsyncIterator[Update]:
-        """Yield what is new to who has seen what the number `after` tells."""
-        watcher = Watcher(None)
-        self._watchers.add(watcher)
-        try:
-            async for update in self._follow(watcher, after):
-                yield update
-        finally:
-            self._watchers.discard(watcher)
 
     async def _follow(self, watcher: Watcher, after: int) -> AsyncIterator[Update]:
         seen = self._sign()

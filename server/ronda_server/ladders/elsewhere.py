@@ -92,7 +92,7 @@ class Elsewhere:
 
     def _listen(self) -> None:
         """Take in what the server says; when it is gone, so is this process."""
-        with contextlib.suppress(EOFError, OSError):
+        with contextlib.suppress(EOFError, OSError):  # the server is gone
             while True:
                 if self._link.poll(self._attendance.wait()):
                     self._hear(self._link.recv())

@@ -92,7 +92,7 @@ class AtTables:
         """Take over what is hosted; nothing of `before` is being played by then."""
         self._waiting.extend(before._waiting)
         self._hosted.update(before._hosted)
-        with suppress(Empty):
+        with suppress(Empty):  # that was all of it
             while True:
                 told = before._told.get_nowait()
                 if isinstance(told, Hosted):

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from ronda_server.streams import HEARTBEAT_SECONDS, Watcher
 from ronda_server.tournaments.book import Progress
+from ronda_server.watching import Watching
 
 OVER: Final = "over"
 CANCELLED: Final = "cancelled"
@@ -44,38 +45,17 @@ class Ended(NamedTuple):
 Update = Standing | Moved | Quiet | Ended
 
 
-class Audience:
+class Audience(Watching[Update]):
     """The watchers of one tournament, and what is new to them."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.sequence = 1
         """The number of the last standing."""
         self.progress = Progress()
         self.state = ""
         self.ending = ""
         """Why it is over, once its last standing is there: `over` or `cancelled`."""
-        self._draining = False
-        self._watchers: set[Watcher] = set()
-
-    def wake(self) -> None:
-        """Let everybody look again."""
-        for watcher in self._watchers:
-            watcher.wake()
-
-    def drain(self) -> None:
-        """End every stream, present and to come."""
-        self._draining = True
-        self.wake()
-
-    async def watch(self, after: int) -> AsyncIterator[Update]:
-        """Yield what is new to who has seen the standing of number `after`."""
-        watcher = Watcher(None)
-        self._watchers.add(watcher)
-        try:
-            async for update in self._follow(watcher, after):
-                yield update
-        finally:
-            self._watchers.discard(watcher)
 
     @property
     def _now(self) -> tuple[Progress, str]:

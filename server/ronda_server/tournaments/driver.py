@@ -86,7 +86,7 @@ def _executor(orders: Orders, link: Connection) -> Executor:
 
 def _listen(link: Connection, place: AtTables) -> None:
     """Hand on what the server says; when it is gone, so is this process."""
-    with contextlib.suppress(EOFError, OSError):
+    with contextlib.suppress(EOFError, OSError):  # the server is gone
         while True:
             place.hear(link.recv())
 

@@ -32,7 +32,7 @@ class Player:
     async def leave(self) -> None:
         """Hang up without a word."""
         self.playing.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
+        with contextlib.suppress(asyncio.CancelledError):  # as it was told
             await self.playing
         self.remote.hang_up()
 
@@ -44,7 +44,7 @@ class Player:
                 await self._news.wait()
 
     async def _play(self, *, silent: bool) -> None:
-        with contextlib.suppress(grpc.aio.AioRpcError, asyncio.CancelledError):
+        with contextlib.suppress(grpc.aio.AioRpcError, asyncio.CancelledError):  # it hangs up
             while (message := await self.remote.call.read()) is not grpc.aio.EOF:
                 self.remote.told.append(message)
                 if message.WhichOneof("message") == "decision" and not silent:
